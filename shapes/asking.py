@@ -126,7 +126,7 @@ class Asking(ABC):
 
     def __repr__(self) -> str:
         """Its symbols with their ranges, and how many facts it has besides."""
-        symbols = [declared.fact.text for declared in self.symbols.values()]
+        symbols = [declared.fact.shown for declared in self.symbols.values()]
         listed = symbols if len(symbols) <= SHOWN_SYMBOLS else [*symbols[:SHOWN_SYMBOLS], "..."]
         more = self.known.count - len(symbols)
         facts = f"; {more} fact{'s' * (more != 1)}" if more else ""

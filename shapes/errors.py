@@ -27,6 +27,7 @@ from solver.errors import InvalidArgument, NotExported, NotExpressible, ParseErr
 from solver.syntax.short_text import number_text as number_text
 from solver.syntax.short_text import shortened as shortened
 from solver.syntax.short_text import sizes_text as sizes_text
+from solver.syntax.short_text import with_names
 
 if TYPE_CHECKING:
     from solver.decide.verdict import Verdict
@@ -193,17 +194,18 @@ def _values_text(values: Mapping[Atom, int]) -> str:
     from solver.samples.witness import shown_value
 
     shown = [f"{atom.name}={shortened(shown_value(atom, value))}" for atom, value in values.items()]
-    return ", ".join(shown) or "every size"
+    names = next(iter(values)).expr.interner.shown_names if values else {}
+    return with_names(", ".join(shown), names) or "every size"
 
 
 def known_lines(facts: Sequence[Fact], *, label: str = "known:") -> list[str]:
     """One line per fact with its place, aligned; the last says how many more there are."""
     shown = facts[:SHOWN_FACTS]
-    width = max([len(fact.text) for fact in shown], default=0)
+    width = max([len(fact.shown) for fact in shown], default=0)
     lines = []
     for position, fact in enumerate(shown):
         head = f"  {label if position == 0 else '':{len(label)}s}" + ("  " if label else "")
-        lines.append(f"{head}{shortened(fact.text):{min(width, 60)}s}  {fact_place(fact)}".rstrip())
+        lines.append(f"{head}{shortened(fact.shown):{min(width, 60)}s}  {fact_place(fact)}".rstrip())
     if len(facts) > len(shown):
         lines.append(f"  {'':{len(label)}s}{'  ' if label else ''}and {len(facts) - len(shown)} more")
     return lines

@@ -19,6 +19,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final, NamedTuple, Protocol
 
+from solver.syntax.short_text import with_names
+
 STEP: Final = r"""(?:\.[^\W\d]\w*(?:\(\d*\))?|\[(?:'[^']*'|"[^"]*"|\d+)\])"""
 NAME: Final = re.compile(rf"(?<![\w.])(?P<head>[^\W\d]\w*){STEP}*(?:\.\d+)?(?!\w)(?!\s*\()")
 WORDS: Final = frozenset({"and", "or", "not", "if", "else", "True", "False"})
@@ -28,7 +30,6 @@ INDEXED: Final = re.compile(r"\.(size|stride)\(\)\[(\d+)\]$")
 CALLED: Final = re.compile(r"\.size\((\d+)\)$")
 SHAPE: Final = re.compile(r"\.shape\[(\d+)\]$")
 MARK: Final = "_size"
-SYMBOL: Final = re.compile(rf"(?<![\w.])\w+{MARK}\d+(?!\w)")
 LAYOUT: Final = re.compile(r"\.(stride\(\d+\)|storage_offset\(\))$")
 
 
@@ -90,18 +91,20 @@ class Placed(NamedTuple):
 
 def places_of(symbols: Iterable[HasPlace]) -> dict[str, str]:
     """The places of the symbols that are named after theirs."""
-    found = {}
-    for each in symbols:
-        if each.source is not None and MARK in each.name:
-            axis = SHAPE.search(each.source)
-            if axis is not None and each.name.endswith(f"{MARK}{axis[1]}"):
-                found[each.name] = each.source
-    return found
+    return {each.name: each.source for each in symbols if each.source is not None and is_named_after_place(each)}
+
+
+def is_named_after_place(symbol: HasPlace) -> bool:
+    """Return True if it has the name that the place gives to a symbol: `x_size0` for `x.shape[0]`."""
+    if symbol.source is None or MARK not in symbol.name:
+        return False
+    axis = SHAPE.search(symbol.source)
+    return axis is not None and symbol.name.endswith(f"{MARK}{axis[1]}")
 
 
 def with_places(text: str, places: Mapping[str, str]) -> str:
     """A text for people."""
-    return SYMBOL.sub(lambda found: places.get(found[0], found[0]), text) if places and MARK in text else text
+    return with_names(text, places) if MARK in text else text
 
 
 def with_symbols(text: str, places: Callable[[], Mapping[str, str]]) -> str:
@@ -116,6 +119,7 @@ __all__ = [
     "Placed",
     "canonical",
     "is_layout",
+    "is_named_after_place",
     "is_size",
     "names_in",
     "places_of",

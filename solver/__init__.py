@@ -29,7 +29,7 @@ ROOMS: Final = ("", "terms", "floats", "syntax", "proofs", "integer", "knowledge
 
 
 class _Sources:
-    """Finds the sources of this package's modules, and ignores compiled ones."""
+    """Import finder of this package's sources, which ignores compiled modules."""
 
     @staticmethod
     def find_spec(name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
@@ -42,7 +42,7 @@ class _Sources:
 
 
 def checksum(solver: str | os.PathLike[str]) -> str:
-    """Of the names and the content of the sources that are compiled, or whose constants are: a millisecond.
+    """Checksum of the sources that are compiled, or whose constants are; takes a millisecond.
 
     When a file was written does not matter: installers write files in any order, version control writes old ones anew.
     """

@@ -51,7 +51,7 @@ class Labeller:
             return self.known[key]
         try:
             label = deciding.decide(ranges, facts, text)
-        except (deciding.Mismatch, SyntaxError, NotImplementedError, ZeroDivisionError, KeyError) as error:
+        except (deciding.Mismatch, SyntaxError, meaning.NotTranslated, ZeroDivisionError, KeyError) as error:
             self.left_out.append(f"{text}   given {facts}: {error!r}")
             return None
         if label.truth == "unknown":

@@ -1,6 +1,6 @@
 """The meaning of a proposition of the cases: its value at an assignment, and its translation to z3.
 
-Both are written apart from the engine (on Python's own parser), so that a label never rests on what it is to test.
+Both are independent of the engine (they use Python's parser), so a label never depends on the code that it tests.
 Division and remainder are Python's: the floor, and the sign of the divisor. A zero divisor makes `value_at` raise
 ZeroDivisionError; in z3 it is kept out by the condition that `Translation.domain` collects.
 
@@ -17,6 +17,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import z3
+
+
+class NotTranslated(ValueError):
+    """A proposition that the translation to z3 does not cover: a case with it gets no label."""
 
 
 def ceildiv(a: int, b: int) -> int:
@@ -169,7 +173,7 @@ class Translation:
             return self.literal(1 << constant.as_long())
         low, high = self.ranges.get(count.id, (None, None)) if isinstance(count, ast.Name) else (None, None)
         if low is None or high is None or low < 0 or high > 128:
-            raise NotImplementedError("a shift count needs a short range")
+            raise NotTranslated("a shift count needs a range within 0 and 128")
         factor = self.literal(1 << high)
         for bits in range(high - 1, low - 1, -1):
             factor = z3.If(term == bits, self.literal(1 << bits), factor)
@@ -179,7 +183,7 @@ class Translation:
         if isinstance(count, ast.Name):
             low, high = self.ranges[count.id]
             if low is None or high is None or low < 0 or high > 128:
-                raise NotImplementedError("a shift count needs a short range")
+                raise NotTranslated("a shift count needs a range within 0 and 128")
             term = self.term(count)
             result = self.floordiv(n, self.literal(1 << high))
             for bits in range(high - 1, low - 1, -1):
@@ -217,7 +221,7 @@ class Translation:
                 return z3.And(parts) if len(parts) > 1 else parts[0]
             case ast.Call(func=ast.Name()):
                 return self.call(node)
-        raise NotImplementedError(ast.dump(node))
+        raise NotTranslated(f"no term of z3 for {ast.unparse(node)!r}")
 
     def binary(self, node: ast.BinOp) -> Any:
         match node.op:
@@ -247,7 +251,7 @@ class Translation:
                 return a + b - self.bit_and(a, b)
             case ast.BitXor():
                 return a + b - 2 * self.bit_and(a, b)
-        raise NotImplementedError(ast.dump(node.op))
+        raise NotTranslated(f"no term of z3 for the operator of {ast.unparse(node)!r}")
 
     def call(self, node: ast.Call) -> Any:
         assert isinstance(node.func, ast.Name)
@@ -261,7 +265,7 @@ class Translation:
                 return z3.If(arguments[0] >= 0, arguments[0], -arguments[0])
             case "ceildiv":
                 return -self.floordiv(-arguments[0], arguments[1])
-        raise NotImplementedError(node.func.id)
+        raise NotTranslated(f"no term of z3 for the function {node.func.id!r}")
 
     def proposition(self, text: str) -> Any:
         return self.term(parsed(text))

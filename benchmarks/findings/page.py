@@ -1,4 +1,4 @@
-"""The page of findings, from `seen.jsonl`, and that from the lines of a run."""
+"""The page of findings, written from `seen.jsonl`, which is collected from the lines of a run."""
 
 import json
 import re
@@ -15,64 +15,63 @@ PAGE = ROOT / "docs" / "findings.md"
 INTRO = """\
 # Findings in other people's shape rules
 
-The testing kit, run on the shape rules of other projects. It compares each rule with the kernel that it models, on the
-same calls; a row is the smallest call found on which they differ. All rows were observed on the versions named, on a
-CPU.
+The testing kit compares the shape rules of other projects with the kernels that they model, on the same calls. Each row
+is the smallest call found on which rule and kernel differ, observed on a CPU with the versions named.
 
-    python -m benchmarks.findings show NAME      # an operator of a row: reruns its calls
-    python -m benchmarks.findings run            # the whole comparison; resumes an earlier run
+    python -m benchmarks.findings show NAME      # reruns the calls of one operator
+    python -m benchmarks.findings run            # runs the whole comparison, or resumes it
     python -m benchmarks.findings publish        # writes this page
 
-It needs the extras `bench` and `testing`. `T(2, 3)` is a tensor of these sizes, float32 by default. A rule that accepts
-what a kernel refuses is a row only if sizes and arguments decide it. A disagreement does not show which side is wrong:
-where a kernel of ONNX Runtime refuses an empty tensor, say, the rule may be the one that follows the standard.
+The commands need the extras `bench` and `testing`. `T(2, 3)` is a tensor of these sizes, float32 by default. If a rule
+accepts a call that the kernel refuses, the call is a row only if its sizes and arguments cause the refusal. A row does
+not show which side is wrong: a kernel of ONNX Runtime may refuse an empty tensor that the standard allows.
 
-The most important ones:
+The most important findings:
 
-- torch, `meta`: in-place operators let their destination grow: `torch.empty(1, device="meta").eq_(torch.empty(2,
-  device="meta"))` has 2 elements, where the kernel refuses.
-- torch, `meta` and symbolic: `softmax`, `sort` and `argsort` of a tensor without axes take a `dim` out of range;
-  `index_put` at one index takes values with an axis; `soft_margin_loss` takes a target that does not fit its input.
-- torch's kernel of `embedding_bag` with `mode="max"` crashes the process where there are no bags.
-- ONNX: inference gives `Expand` to [-1] the size -1, and `ConvTranspose` with `output_shape` neither batch nor
-  channels; for `STFT` it counts more frequencies than ONNX Runtime gives.
-- ONNX Runtime reduces an empty axis to an empty one, although `keepdims` asks for one of size 1, as inference says.
-- JAX: `einsum("ii->i", x)` exported with symbols for both sizes takes matrices that are not square.
+- torch, `meta`: in-place operators let their destination grow. `torch.empty(1, device="meta").eq_(torch.empty(2,
+  device="meta"))` has 2 elements; the kernel refuses.
+- torch, `meta` and symbolic: `softmax`, `sort` and `argsort` of a tensor without axes accept a `dim` out of range,
+  `index_put` at one index accepts values with an axis, and `soft_margin_loss` accepts a target of another size.
+- torch's kernel of `embedding_bag` with `mode="max"` crashes the process if there are no bags.
+- ONNX: inference infers the size -1 for `Expand` to [-1], drops batch and channels of `ConvTranspose` with
+  `output_shape`, and counts more frequencies of `STFT` than ONNX Runtime computes.
+- ONNX Runtime reduces an empty axis to an empty axis, although `keepdims` asks for size 1; inference is right.
+- JAX: `einsum("ii->i", x)`, exported with a symbol for each size, accepts matrices that are not square.
 """
 
 SURVEYS = {
     "torch_kernels": (
         "torch's kernels themselves",
         "torch",
-        "Calls on which a kernel's result is wrong, so that rules should not follow it; the right column names the "
-        "reference. Found by comparing our rules with the kernels.",
+        "Calls on which a kernel's result is wrong, found by comparing our rules with the kernels. Rules should not "
+        "follow them; the right column names the expected result.",
     ),
     "torch": (
         "torch's meta functions",
         "torch",
-        "On the calls that our own rules are tested with: tensors on `meta`, and fake tensors with `symbolic` sizes "
-        "under the Python dispatcher.",
+        "Compared on the test calls of our own rules: tensors on `meta`, and fake tensors with `symbolic` sizes under "
+        "the Python dispatcher.",
     ),
     "torch_samples": (
         "torch's meta functions on its own operator database",
         "torch",
-        "The first 25 samples of each operator: sizes, dtypes and strides of the outputs (strides of axes that have "
-        "more than one element). The row shows the smallest sample that differs.",
+        "The first 25 samples of each operator are compared by sizes, dtypes and strides of the outputs (strides only "
+        "of axes with more than one element). A row shows the smallest sample that differs.",
     ),
     "onnx": (
         "`onnx.shape_inference` against ONNX Runtime",
         "onnx, onnxruntime",
-        "Models of one node, opset 21, constants where numbers decide sizes; strict inference with data propagation. "
-        "An unknown dimension is not a finding.",
+        "Models of one node, opset 21, with constants for inputs that decide sizes; strict inference with data "
+        "propagation. An unknown dimension is not a finding.",
     ),
     "jax": (
         "`jax.export` with symbolic shapes against JAX",
         "jax",
-        "Functions exported with a symbol for each size, then called at the sizes. An undecided equality of "
-        "symbols is a limitation, not a finding. JAX's own shape rules decide both, so other sizes would be rare.",
+        "Functions are exported with a symbol for each size, then called at the sizes. An undecided equality of "
+        "symbols is a limitation, not a finding. JAX computes both by the same rules, so sizes seldom differ.",
     ),
 }
-"""Title, libraries and what was done, in the order of the page."""
+"""Title, libraries and method, in the order of the page."""
 
 
 @dataclass
@@ -143,7 +142,7 @@ def table(summaries: dict[str, Summary], found: dict[str, list[Examined]]) -> st
         count = Counter(kind for one in found[name] for kind in {finding.kind for finding in one.findings})
         numbers = [summary.operators, summary.calls, summary.unsupported, *[count[kind] for kind in kinds]]
         rows.append([SURVEYS[name][0], summary.versions, *[f"{number:,}" for number in numbers]])
-    told = "The last columns count operators. They count names: aliases and in-place forms are separate.\n"
+    told = "The last columns count operators by name: aliases and in-place forms count separately.\n"
     return "\n".join([*["| " + " | ".join(row) + " |" for row in rows], "", told])
 
 

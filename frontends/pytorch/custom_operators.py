@@ -192,10 +192,10 @@ class TorchSizes(TestedEnv):
         return value
 
     def check(self) -> None:
-        """Guard on the conditions that the rule relied on, and check at run time what it says of values."""
+        """Guard on the conditions that the rule relied on, and check its claims about values at run time."""
         for guard in self._env.guards():
             if not all(self._number(self._sizes.truth(prop)) for prop in (guard.domain, guard.prop)):
-                raise TraceError(f"the hints of torch's sizes contradict the guard {guard.text}")
+                raise TraceError(f"torch's hints contradict the guard {guard.text}")
         for check in self._env.runtime_asserts():
             torch._check(self._number(self._sizes.truth(check.prop)), lambda check=check: str(check))
 

@@ -192,7 +192,7 @@ def _with_guards(
     varying: Collection[str],
     found: Running,
 ) -> Running:
-    """The same with profitable guards, which its kernels rely on."""
+    """The variant compiled with profitable guards, which its kernels rely on."""
     steps = [step for host in found.hosts for step in host.steps]
     kernels, calls = [sum(isinstance(step, kind) for step in steps) for kind in (Kernel, Call)]
     costs = Costs.measured(backend.device)

@@ -171,7 +171,7 @@ def _traced(
             marks = settle_marked(recorder, [*outputs, *bases])
             if marks:
                 if any(place >= len(outputs) for place in marks):
-                    unsupported("a conjugate or a negative is returned of which others are views", RESOLVE, None)
+                    unsupported("a lazy conjugate or negative is returned with views of it", RESOLVE, None)
                 relations = (relations or Outputs((None,) * len(outputs), is_followed=True)).with_marks(marks)
             refuse_negatives(recorder, leaves, written=bool(written))
     with_gradient = [isinstance(value, torch.Tensor) and value.requires_grad for value in values]

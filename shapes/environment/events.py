@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from solver.syntax.precedence import number
+from solver.syntax.short_text import with_names
 from solver.terms.prop import Prop
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class Declared:
 
     def __str__(self) -> str:
         hint = "" if self.hint is None else f", hint {number(self.hint).text}"
-        return f"symbol {self.fact.text}{hint}"
+        return f"symbol {self.fact.shown}{hint}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ class Assumed:
     fact: Fact
 
     def __str__(self) -> str:
-        return f"assume {self.fact.text}"
+        return f"assume {self.fact.shown}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,7 @@ class Guarded:
     why: str
 
     def __str__(self) -> str:
-        return f"guard {self.fact.text}" + (f" ({self.why})" if self.why else "")
+        return f"guard {self.fact.shown}" + (f" ({self.why})" if self.why else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +88,7 @@ class Deferred:
     error: type[Exception] = RuntimeError
 
     def __str__(self) -> str:
-        return f"run-time check {self.fact.text}" + (f": {self.message}" if self.message else "")
+        return f"run-time check {self.fact.shown}" + (f": {self.message}" if self.message else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,7 @@ class Chosen:
     origin: Origin | None
 
     def __str__(self) -> str:
-        return f"choice {self.question}: {self.answer} by {self.by}"
+        return f"choice {_shown(self.question)}: {self.answer} by {self.by}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +114,7 @@ class Specialized:
     fact: Fact
 
     def __str__(self) -> str:
-        return f"specialized {self.expr} to {self.value}: {self.why}"
+        return f"specialized {_shown(self.expr)} to {self.value}: {self.why}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +144,7 @@ class Asked:
 
     def __str__(self) -> str:
         words = {"Always": "always", "Never": "never", "Depends": "depends", "GaveUp": "gave up"}
-        return f"ask {self.text or self.prop}: {words[type(self.verdict).__name__]}"
+        return f"ask {self.text or _shown(self.prop)}: {words[type(self.verdict).__name__]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,3 +185,8 @@ def within(fact: Fact) -> Prop:
 def symbols_of(fact: Fact) -> frozenset[Atom]:
     """The symbols that a fact is about."""
     return fact.prop.symbols | fact.domain.symbols
+
+
+def _shown(value: Expr | Prop) -> str:
+    """The text of a term with the names that people read."""
+    return with_names(str(value), value.interner.shown_names)

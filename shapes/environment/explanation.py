@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from shapes.errors import known_lines, outcome_of
 from solver.decide.verdict import Always, Depends, GaveUp, Never, Verdict
 from solver.proofs.step import ProofStep
+from solver.syntax.short_text import with_names
 from solver.terms.prop import Prop
 
 LONGEST = 24
@@ -67,7 +68,7 @@ class Explanation:
 def explain(verdict: Verdict, prop: Prop, domain: Prop) -> Explanation:
     """The words for a verdict."""
     steps = _steps(verdict.proof) if isinstance(verdict, (Always, Never)) else ()
-    return Explanation(verdict, str(prop), None if domain.kind == "true" else str(domain), steps)
+    return Explanation(verdict, _shown(prop), None if domain.kind == "true" else _shown(domain), steps)
 
 
 def _steps(proof: ProofStep) -> tuple[tuple[str, str], ...]:
@@ -84,4 +85,9 @@ def _steps(proof: ProofStep) -> tuple[tuple[str, str], ...]:
             visited.add(id(reason))
             stack.append((reason, True))
             stack.extend([(premise, False) for premise in reversed(reason.premises)])
-    return tuple([(rule, str(conclusion)) for conclusion, rule in found.items()])
+    return tuple([(rule, _shown(conclusion)) for conclusion, rule in found.items()])
+
+
+def _shown(prop: Prop) -> str:
+    """A proposition with the names that people read."""
+    return with_names(str(prop), prop.interner.shown_names)

@@ -121,7 +121,7 @@ class Lemma:
             if not self._holds(self.commands.within(fact.prop.substitute(mapping), fact.domain.substitute(mapping))):
                 at = ", ".join([f"{atom.name} = {value}" for atom, value in mapping.items()])
                 here = f" at {at}" if at else ""
-                raise ShapeError(f"`{self.text}`{here} needs `{fact.text}`, which does not follow here")
+                raise ShapeError(f"`{self.text}`{here} needs `{fact.shown}`, which does not follow here")
         return self.wrap(self.prop.substitute(mapping), domain)
 
     def _holds(self, prop: Prop) -> bool:

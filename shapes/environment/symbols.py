@@ -24,7 +24,7 @@ from typing import Final
 from shapes.environment.events import Declared
 from shapes.errors import ForeignSymbol, ShapeError
 from shapes.origin import Origin
-from shapes.size_names import places_of
+from shapes.size_names import is_named_after_place, places_of
 from solver.proofs.fact import Fact
 from solver.syntax.precedence import number
 from solver.syntax.shunting_yard import Side
@@ -79,6 +79,8 @@ class SymbolTable:
             self.forget_texts()
         self.names[declared.name] = declared.symbol
         self.symbols[atom] = declared
+        if declared.source is not None and is_named_after_place(declared):
+            declared.symbol.interner.shown_names[declared.name] = declared.source
         if declared.hint is not None:
             self.hints[atom] = declared.hint
             self._by_hint.setdefault(declared.hint, atom)

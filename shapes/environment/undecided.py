@@ -55,7 +55,7 @@ def undefined(text: str, domain: Prop, core: Iterable[Fact] = ()) -> Undefined:
             f"`{text}` is undefined for all sizes: a divisor in it is 0, or a shift count, an exponent or the operand"
             " of a root is negative"
         )
-    because = ", ".join([fact.text for fact in core])
+    because = ", ".join([fact.shown for fact in core])
     because = f" ({because})" if because else ""
     return Undefined(f"`{text}` is undefined here: the facts refute `{domain}`{because}")
 

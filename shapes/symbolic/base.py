@@ -25,6 +25,7 @@ from shapes.symbolic.by_name import Named, atoms_of, check_defined, whole_number
 from shapes.symbolic.operations import Interning, Key, Operations, line
 from solver.errors import NotExpressible
 from solver.floats.values import Float
+from solver.syntax.short_text import with_names
 from solver.terms.digest import digest, joined
 from solver.terms.expr import Atom, Expr
 from solver.terms.prop import Prop
@@ -159,7 +160,7 @@ class Integer(Symbolic):
     def __str__(self) -> str:
         from solver.syntax.defined import readable_text
 
-        return readable_text(self.expr, self.domain)
+        return with_names(readable_text(self.expr, self.domain), self.expr.interner.shown_names)
 
     def __format__(self, spec: str) -> str:
         known = self.expr.is_constant and self.domain is self.operations.true
@@ -232,7 +233,7 @@ class Boolean(Symbolic):
             return str(kind == "true")
         from solver.syntax.defined import readable_text
 
-        return readable_text(self.prop, self.domain)
+        return with_names(readable_text(self.prop, self.domain), self.prop.interner.shown_names)
 
     def __format__(self, spec: str) -> str:
         return format(self.prop.kind == "true", spec) if self.is_constant else formatted(str(self), spec)
@@ -318,7 +319,7 @@ class Real(Symbolic):
         raise TypeError(f"unhashable: `{self}` is symbolic; float() of it specializes{line()}")
 
     def __str__(self) -> str:
-        return str(self.value)
+        return with_names(str(self.value), self.value.interner.shown_names)
 
     def __format__(self, spec: str) -> str:
         return formatted(str(self), spec) if self.value.value is None else format(self.value.value, spec)

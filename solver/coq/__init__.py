@@ -56,7 +56,7 @@ def exported(verdict: Verdict) -> str:
     """A file for `coqc`: the verdict as a theorem, or two for a proposition that depends, with what they use.
 
     Raises:
-        NotExported: a rule has no lemma, a text is no arithmetic of integers, or there is no evidence.
+        NotExported: a rule has no lemma, a text is not integer arithmetic, or there is no evidence.
     """
     head, theorems = theorems_of(verdict)
     assumed = (
@@ -72,7 +72,7 @@ def theorems_of(verdict: Verdict, suffix: str = "") -> tuple[str, list[str]]:
         with room_for(max(depth - SHALLOW, 0)):
             return _theorems_of(verdict, suffix)
     except RecursionError:
-        raise NotExported(verdict.rung, "conjunctions and disjunctions are nested too deeply") from None
+        raise NotExported(verdict.rung, "its conjunctions and disjunctions are nested too deeply") from None
 
 
 def _theorems_of(verdict: Verdict, suffix: str) -> tuple[str, list[str]]:

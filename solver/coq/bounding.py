@@ -24,7 +24,7 @@ R = "eq_refl"
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """`low <= text <= high`, as far as the ends are there."""
+    """The range `low <= text <= high`; None for a missing end."""
 
     text: str
     low: End | None
@@ -67,7 +67,7 @@ def renamed(r: Range, text: str, *equation: str) -> Range:
 
 
 def product(x: Range, y: Range) -> Range:
-    """All products."""
+    """The range of a product."""
     text = f"{argument(x.text)} * {argument(y.text)}"
     lo, hi = intervals.product(x.interval, y.interval)
     least = None if lo is None else (lo, _low_of_product(x, y, lo))
@@ -76,7 +76,7 @@ def product(x: Range, y: Range) -> Range:
 
 
 def _low_of_product(x: Range, y: Range, v: int) -> str:
-    """`v <= x * y`."""
+    """A proof of `v <= x * y`."""
     text = f"{argument(x.text)} * {argument(y.text)}"
     for a, b in ((x, y), (y, x), (opposite(x), opposite(y)), (opposite(y), opposite(x))):
         proof = _low_by_signs(a, b, v)
@@ -99,7 +99,7 @@ def _low_by_signs(x: Range, y: Range, v: int) -> str | None:
 
 
 def power(x: Range, k: int) -> Range:
-    """All powers with this exponent."""
+    """The range of a power with a constant exponent."""
     if k == 1:
         return x
     lo, hi = intervals.power(x.interval, k)
@@ -126,7 +126,7 @@ def power(x: Range, k: int) -> Range:
 
 
 def quotient(n: Range, d: Range, by: int | None) -> Range:
-    """All quotients rounded down; `by` is the divisor where it is a constant."""
+    """The range of a quotient, rounded down; `by` is the divisor where it is a constant."""
     text = f"{argument(n.text)} / {argument(d.text)}"
     if by is not None and by > 0:
         least = n.low and (n.low[0] // by, _divided(f"{integer(n.low[0] // by)} <= {text}", n.low[1]))
@@ -174,7 +174,7 @@ def relu(x: Range) -> Range:
 
 
 def choice(test: str, x: Range) -> Range:
-    """The value, or zero."""
+    """The range of a value or zero."""
     lo, hi = intervals.hull((0, 0), x.interval)
     least = x.low and (lo or 0, call("choice_low", test, x.text, x.low[0], lo or 0, R, x.low[1]))
     most = x.high and (hi or 0, call("choice_high", test, x.text, x.high[0], hi or 0, R, x.high[1]))
@@ -195,7 +195,7 @@ def bitand(a: Range, b: Range) -> Range:
 
 
 def raised(a: Range, b: Range) -> Range:
-    """Powers with a symbolic exponent."""
+    """The range of a power with a symbolic exponent."""
     text = f"{argument(a.text)} ^ {argument(b.text)}"
     lo, hi = intervals.raised(a.interval, b.interval)
     if lo is None or a.low is None or b.low is None:

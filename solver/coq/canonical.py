@@ -1,4 +1,4 @@
-"""Why an operation equals the canonical form that the interner gives it.
+"""Proofs that operations equal the canonical forms that the interner gives them.
 
 `solver.terms.division`, `solver.terms.choice` and the interner rewrite an operation on construction: content is divided
 out, signs are turned, factors are cancelled. Quotients by constants, relus and conditionals are linear: Coq finds out.
@@ -42,7 +42,7 @@ class Canonical:
         self.before: tuple[Expr, Expr, str] | None = None
 
     def operation(self, terms: TermTable, kind: str, name: str, args: tuple[Expr | Prop, ...]) -> Equal:
-        """`interner.rebuild(kind, name, args)`, and why the operation on these arguments equals it."""
+        """`interner.rebuild(kind, name, args)`, with a proof that the operation on these arguments equals it."""
         match kind, args:
             case "floordiv", (Expr() as n, Expr() as d):
                 return self.quotient(n, d)
@@ -83,7 +83,7 @@ class Canonical:
         return self.known_nonzero(d)
 
     def _atom_of(self, made: Expr, kind: str, name: str, args: tuple[Expr | Prop, ...]) -> str | None:
-        """Why the operation is the atom of it, where no form was found."""
+        """A proof that the operation equals its own atom, where it has no other form."""
         try:
             atom = made.atom
         except ValueError:
@@ -102,7 +102,7 @@ class Canonical:
     # ------------------------------------------------------------------ floor division
 
     def quotient(self, n: Expr, d: Expr) -> Equal:
-        """`n / d`."""
+        """The canonical form of `n / d`."""
         if d.terms:
             return self._by_expression(n, d)
         # quotients by constants: what they and those in n are is linear
@@ -127,17 +127,17 @@ class Canonical:
         return self._divided(n, d)
 
     def _cancelled(self, n: Expr, d: Expr, m: Expr, e: Expr, onward: Callable[[Expr, Expr], Equal]) -> Equal:
-        """`n / d` is `m / e`, both multiplied by the same."""
+        """Cancel a common factor: `n / d` equals `m / e`."""
         text = self.names.expression
         k = exact_quotient(d, e) if e.terms else quotients.divide_content(d, e.constant)
         if k is None:
-            raise NotExpressible(f"what {d} over {e} is")
+            raise NotExpressible(f"the quotient of {d} by {e}")
         value, proof = onward(m, e)
         texts = [text(each) for each in (n, d, m, e, k, value)]
         return value, call("quotient_cancelled", *texts, self.nonzero(d), "by_ring", "by_ring", proof)
 
     def _divided(self, n: Expr, d: Expr) -> Equal:
-        """After common factors are gone: the sign of the divisor, and multiples of it taken out."""
+        """Divide without common factors: normalize the divisor's sign, and take its multiples out."""
         terms, text = n.interner, self.names.expression
         if not d.terms:
             return self.quotient(n, d)
@@ -160,7 +160,7 @@ class Canonical:
         return total, call("quotient_whole", *texts, self.nonzero(d), "by_ring", proof, "by_ring")
 
     def _left(self, n: Expr, d: Expr) -> Equal:
-        """The atom, or a constant divisor after all."""
+        """The quotient as an atom; by a constant, its canonical form."""
         if not d.terms:
             return self.quotient(n, d)
         value = n.interner.atom("floordiv", (n, d))
@@ -170,13 +170,13 @@ class Canonical:
     # ------------------------------------------------------------------ choice
 
     def relu(self, e: Expr) -> Equal:
-        """`Z.max e 0`."""
+        """The canonical form of `Z.max e 0`."""
         value = choice.relu(e.interner, e)
         wanted = f"Z.max {argument(self.names.expression(e))} 0 = {self.names.expression(value)}"
         return value, by_lia(wanted, *self._equations("relu", value), *(self._products(e) if value is e else ()))
 
     def _products(self, e: Expr) -> list[str]:
-        """Products of relus are not negative."""
+        """Proofs that products of relus are not negative."""
         found = []
         for m, _ in e.terms:
             equations = [self.names.equation(atom) for atom in e.interner.monomials[m]]
@@ -185,7 +185,7 @@ class Canonical:
         return found
 
     def chosen(self, p: Prop, a: Expr, b: Expr, holds: bool, proof: str) -> Equal:
-        """`choice.ite(p, a, b)`, and why it equals a where p holds, b where its complement does."""
+        """`choice.ite(p, a, b)`, with a proof that it equals a where p holds, and b elsewhere."""
         made, text = choice.ite(a.interner, p, a, b), self.names.expression
         facts = [proof, *self._equations("relu", made)]
         for atom in direct_atoms(made):

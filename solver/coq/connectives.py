@@ -51,7 +51,7 @@ class Connectives(Operations):
         return Read(f"{left} {sign} {right}", boolean, [*a.needs, *b.needs], prove)
 
     def _joined(self, kind: str, p: Prop, q: Prop, made: Prop) -> str:
-        """Why p and q are the proposition that joins them, part by part: `lia` would try the cases of all parts."""
+        """Proofs, part by part, that p and q equal their joined form: `lia` would try the cases of all parts."""
         sign, names = ("/\\" if kind == "and" else "\\/"), self.names
         whole = f"{argument(names.proposition(p))} {sign} {argument(names.proposition(q))}"
         sides = [each.parts if each.kind == kind else (each,) for each in (p, q)]
@@ -94,7 +94,7 @@ class Connectives(Operations):
         return Read(f"~ {argument(a.text)}", f"(negb {a.boolean})", a.needs, prove)
 
     def _guarded(self, guard: str, name: str, read: Read, proofs: Sequence[str]) -> Proven:
-        """A scope that is evaluated only where the guard holds, whose proof has this name."""
+        """Prove a text that is evaluated only where the guard holds; the guard's proof has this name."""
         if not read.needs:
             return read.prove([])
         given = call(argument(proofs[0]), name)
@@ -194,7 +194,7 @@ def injected(place: int, count: int) -> str:
 
 
 def by_parts(proofs: Sequence[str], name: str) -> str:
-    """By cases of a disjunction of this name, these proofs from `x_`, its parts."""
+    """Case analysis of a disjunction by name, with a proof from `x_` for each part."""
     first, *others = proofs
     if not others:
         return f"(let x_ := {name} in {first})"
@@ -203,7 +203,7 @@ def by_parts(proofs: Sequence[str], name: str) -> str:
 
 
 def decidable(names: Names, p: Prop) -> str:
-    """A proposition or its complement, part by part."""
+    """A proof that a proposition or its complement holds, part by part."""
     if not p.parts:
         text = argument(names.proposition(p))
         return by_lia(f"{text} \\/ ~ {text}")
@@ -214,7 +214,7 @@ def decidable(names: Names, p: Prop) -> str:
 
 
 def negated(names: Names, p: Prop) -> str:
-    """Why the complement of a proposition is its negation, part by part."""
+    """A proof, part by part, that the complement of a proposition is its negation."""
     made = p.negation
     if not p.parts or made.parts != tuple([part.negation for part in p.parts]):
         return by_lia(f"~ {argument(names.proposition(p))} <-> {argument(names.proposition(made))}")

@@ -87,7 +87,7 @@ def operation(script: Theorem, step: ProofStep) -> str:
 
 
 def shift(script: Theorem, step: ProofStep) -> str:
-    """Every atom is its end plus (or minus) something that is not negative; then no coefficient is negative."""
+    """The rule "shift": with atoms written as an end plus or minus a nonnegative term, no coefficient is negative."""
     e = step.conclusion.expr
     interner, names = e.interner, script.names
     assert isinstance(step.data, tuple)
@@ -119,7 +119,7 @@ LAWS: Final = {
     "bitand at most first": ("land_first", "0 <= {0} \\/ 0 <= - {1} - 1"),
     "bitand at most second": ("land_second", "0 <= {1} \\/ 0 <= - {0} - 1"),
 }
-"""Lemmas about operations, from what they are and a premise about their arguments."""
+"""Lemmas about operations, from their definitions and a premise about their arguments."""
 
 
 def axiom(script: Theorem, step: ProofStep) -> str:
@@ -179,7 +179,7 @@ def rewrite(script: Theorem, step: ProofStep) -> str:
             return conjoined([script.given(given), *carried])
     last, carried = _carried(script, goal, rounds)
     if last is not (statement[0].conclusion if statement else Prop.truth(goal.interner, True)):
-        raise NotExpressible("a substitution that leads elsewhere")
+        raise NotExpressible("a substitution with another result")
     return conjoined([*map(script.given, statement), *carried])
 
 
@@ -207,7 +207,7 @@ def _carried(script: Theorem, p: Prop, rounds: list[list[tuple[int, Expr, ProofS
 
 
 def box(script: Theorem, step: ProofStep) -> str:
-    """The goal computed at every assignment in the box."""
+    """The rule "box": the goal computed at every assignment in the box."""
     goal, sides, names = step.conclusion, step.data, script.names
     assert isinstance(sides, tuple)
     bounds, others = step.premises[: 2 * len(sides)], step.premises[2 * len(sides) :]
@@ -215,7 +215,7 @@ def box(script: Theorem, step: ProofStep) -> str:
     schedule = sorted(composite, key=lambda atom: (atom.depth, atom.serial))
     for atom in schedule:
         if atom.kind == "function" and not atom.operation.coq:
-            raise NotExpressible(f"what {atom.name} is at some sizes is not a computation of Coq's")
+            raise NotExpressible(f"Coq cannot compute {atom.name} at given sizes")
     test = names.truth(goal)
     for other in reversed(others):
         test = f"implb {argument(names.truth(other.conclusion))} {argument(test)}"
@@ -246,7 +246,7 @@ def box(script: Theorem, step: ProofStep) -> str:
 
 
 def residues(script: Theorem, step: ProofStep) -> str:
-    """Not zero whatever the residues of its atoms, each residue computed."""
+    """The rule "residues": nonzero for all residues of its atoms, each computed."""
     m, e, names = step.data, step.conclusion.expr, script.names
     assert isinstance(m, int)
     interner = e.interner

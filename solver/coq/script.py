@@ -85,7 +85,7 @@ class Script(Theorem):
     def _decided_nonzero(self, d: Expr) -> str:
         """A proof by the engine from the available facts, exported too."""
         if d in self.wanted:
-            raise NotExpressible(f"nothing says that the divisor {d} is not zero")
+            raise NotExpressible(f"no premise says that the divisor {d} is not zero")
         known = Facts.empty(d.interner)
         symbols = frozenset().union(d.symbols, self.domain.symbols, *[fact.prop.symbols for fact in self.facts])
         for atom in sorted(symbols, key=lambda atom: atom.serial):
@@ -104,7 +104,7 @@ class Script(Theorem):
                     self.parts[part] = conjunct(self.hypothesis(p), index, len(parts)), (p,)
         verdict = decide(known, Prop.zero(d).negation, domain=self.domain, solvers=False)
         if not isinstance(verdict, Always):
-            raise NotExpressible(f"nothing says that the divisor {d} is not zero")
+            raise NotExpressible(f"no premise says that the divisor {d} is not zero")
         self.wanted.add(d)
         found = self._beside(verdict.found)
         self.wanted.discard(d)

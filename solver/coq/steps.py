@@ -31,12 +31,12 @@ def monomial(interner: TermTable, m: int) -> Expr:
 
 
 def premises(script: Theorem, step: ProofStep) -> str:
-    """The premises alone: what is left is linear arithmetic and logic."""
+    """A step by its premises alone: linear arithmetic and logic prove the rest."""
     return conjoined([script.given(premise) for premise in step.premises])
 
 
 def part(script: Theorem, step: ProofStep) -> str:
-    """By its place: `lia` would try the cases of all the others."""
+    """A conjunct by its position: `lia` would try the cases of all others."""
     (whole,) = step.premises
     assert isinstance(step.data, int)
     proof = script.given(whole)
@@ -46,7 +46,7 @@ def part(script: Theorem, step: ProofStep) -> str:
 
 
 def combine(script: Theorem, step: ProofStep) -> str:
-    """Multiples added one by one: `lia`, left to find the multipliers, takes minutes where they are hundreds."""
+    """A sum of multiples, added one by one: `lia` would take minutes to find hundreds of multipliers."""
     match step.data:
         case (tuple() as multipliers, int() as slack):
             proof = call("slack", slack, R)
@@ -115,7 +115,7 @@ def gap(script: Theorem, step: ProofStep) -> str:
 
 
 def product_apart(proofs: list[str]) -> str:
-    """A product of factors each of which is proven not to be zero."""
+    """A nonzero product, from proofs that each factor is nonzero."""
     return reduce(lambda proof, each: call("product_apart", proof, each), proofs)
 
 

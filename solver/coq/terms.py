@@ -57,7 +57,7 @@ def call(name: str, *arguments: str | int) -> str:
 
 
 def conjoined(proofs: Sequence[str]) -> str:
-    """A conjunction, nested to the right; of nothing, what is true."""
+    """A conjunction, nested to the right; `True` without parts."""
     *rest, text = proofs or ("I",)
     for proof in reversed(rest):
         text = call("conj", proof, text)
@@ -99,7 +99,7 @@ class Names:
         return f"c{self.locals}_"
 
     def free(self, wanted: str) -> str:
-        """A name that nothing else has."""
+        """An unused name."""
         plain = wanted if IDENTIFIER.fullmatch(wanted) else "s_" + re.sub(r"[^A-Za-z0-9_]", "_", wanted)
         if plain.endswith("_") or plain.startswith("D_"):
             plain = f"s{plain}s"  # such names are those of hypotheses and local variables
@@ -196,11 +196,11 @@ class Names:
                 return "True" if p.kind == "true" else "False"
 
     def follows(self, p: Prop, *proofs: str) -> str:
-        """A proposition by `lia` from what these prove."""
+        """A proof of a proposition by `lia` from these proofs."""
         return by_lia(self.proposition(p), *proofs)
 
     def by_cases(self, p: Prop, yes: str, proof: str, no: str, otherwise: str) -> str:
-        """By excluded middle: what is proven where p holds by the name of its proof, and where its complement does."""
+        """Case analysis by excluded middle: one proof where p holds, by the name of its proof, and one elsewhere."""
         sides = [argument(self.proposition(each)) for each in (p, p.negation)]
         decided = by_lia(" \\/ ".join(sides))
         return f"match {decided} with or_introl {yes} => {proof} | or_intror {no} => {otherwise} end"

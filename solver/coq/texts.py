@@ -53,7 +53,7 @@ class Reader(Connectives):
         """A proposition.
 
         Raises:
-            NotExpressible: something in it is no arithmetic of integers.
+            NotExpressible: something in it is not integer arithmetic.
         """
         self.source = f"({text})"
         try:
@@ -101,18 +101,18 @@ class Reader(Connectives):
                 return self._choice(self._proposition(test), self._integer(body), self._integer(orelse))
             case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]):
                 return self._call(node, name, arguments)
-        raise NotExpressible(f"`{ast.unparse(node)}` is no arithmetic of integers")
+        raise NotExpressible(f"`{ast.unparse(node)}` is not integer arithmetic")
 
     def _integer(self, node: ast.expr) -> Read:
         read = self._read(node)
         if read.boolean:
-            raise NotExpressible(f"`{ast.unparse(node)}` is a truth value among integers")
+            raise NotExpressible(f"`{ast.unparse(node)}` is a truth value, and an integer is expected")
         return read
 
     def _proposition(self, node: ast.expr) -> Read:
         read = self._read(node)
         if not read.boolean:
-            raise NotExpressible(f"`{ast.unparse(node)}` is an integer among truth values")
+            raise NotExpressible(f"`{ast.unparse(node)}` is an integer, and a truth value is expected")
         return read
 
     def _call(self, node: ast.Call, name: str, arguments: Sequence[ast.expr]) -> Read:
@@ -133,10 +133,10 @@ class Reader(Connectives):
             return self._function(operation, operands)
         if operation is not None and operation is OPERATIONS["gcd"] and len(operands) == 2:
             return self._function(operation, operands)
-        raise NotExpressible(f"`{ast.unparse(node)}` is no arithmetic of integers")
+        raise NotExpressible(f"`{ast.unparse(node)}` is not integer arithmetic")
 
     def _rounded(self, node: ast.Call, inside: ast.expr) -> Read:
-        """A rounding of a double: a function of integers of which nothing is known; of an integer, the integer."""
+        """A rounding of a double, as an uninterpreted function of integers; an integer is its own rounding."""
         try:
             return self._integer(inside)
         except NotExpressible:
@@ -213,7 +213,7 @@ class Texts:
     def _read(self, text: str) -> Read:
         found = identifiers(text)
         if not self.ambiguous.isdisjoint(found):
-            raise NotExpressible(f"`{text}` names two symbols alike")
+            raise NotExpressible(f"`{text}` has one name for two symbols")
         read = self.reader.read(text)
         self.names |= found
         return read

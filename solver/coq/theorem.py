@@ -17,7 +17,7 @@ from solver.terms.prop import Prop
 
 
 class Theorem:
-    """Names, hypotheses and assumptions, and what is known of the steps so far."""
+    """A theorem under construction: names, hypotheses, assumptions, and the conclusions so far."""
 
     def __init__(self, nonzero: Callable[[Expr], str]) -> None:
         self.names = Names()
@@ -52,7 +52,7 @@ class Theorem:
         return self._assert("E", statement, "vm_compute. reflexivity.")
 
     def folded(self, statement: str, term: str, equations: Sequence[str]) -> str:
-        """A statement about operations from one about what they are."""
+        """A statement about operations, from the same statement about their definitions."""
         back = "".join([f" rewrite <- {name} in B_." for name in equations])
         return self._assert("E", statement, f"pose proof ({term}) as B_. cbv zeta beta in B_.{back} exact B_.")
 
@@ -68,7 +68,7 @@ class Theorem:
         `solver.proofs.checker` verifies it, so that a certificate cannot assume more.
         """
         if RULES[step.rule](step) is not step.conclusion:
-            raise NotExpressible(f"`{step.conclusion}` is not what is known of the function")
+            raise NotExpressible(f"`{step.conclusion}` is not a registered property of the function")
         parts = [*[premise.conclusion for premise in step.premises], step.conclusion]
         self.shown += parts
         name = f"A{len(self.assumptions) + 1}_"

@@ -17,7 +17,7 @@ def existence(
     texts = [names.proposition(p) if isinstance(p, Prop) else p for p, _ in stated]
     for atom in names.made:
         if atom.kind == "function" and not atom.operation.coq:
-            raise NotExported("evaluation", f"what {atom.name} is at some sizes is not a computation of Coq's")
+            raise NotExported("evaluation", f"Coq cannot compute {atom.name} at given sizes")
     full = {**evaluate_atoms([atom for atom in names.made if atom.kind != "symbol"], values)}
     for atom in names.made:
         if atom.definition is not None:

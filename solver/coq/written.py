@@ -68,7 +68,7 @@ class Read:
 
 
 def conjunction(texts: Sequence[str]) -> str:
-    """All of these propositions, of which there is one at least."""
+    """The conjunction of these propositions, at least one."""
     return " /\\ ".join([argument(text) for text in texts]) if len(texts) > 1 else texts[0]
 
 
@@ -82,7 +82,7 @@ class Operations:
         self.nonzero: list[tuple[Expr, str]] = []
 
     def _nonzero(self, d: Expr) -> str:
-        """A proof that a divisor is not zero, from that of a divisor in the text, which it may be a factor of."""
+        """A proof that a divisor is nonzero, from that of a multiple of it which the text divides by."""
         wanted = f"{self.names.expression(d)} <> 0"
         for known, proof in reversed(self.nonzero):
             if Prop.zero(known) is Prop.zero(d):
@@ -181,7 +181,7 @@ class Operations:
                 return self._operation(f"{name} {left} {right}", [a, b], self._shift(name, a, b), nonnegative)
             case ast.BitAnd():
                 return self._operation(f"Z.land {left} {right}", [a, b], self._land(a, b))
-        raise NotExpressible(f"`{ast.unparse(node)}` is no arithmetic of integers")
+        raise NotExpressible(f"`{ast.unparse(node)}` is not integer arithmetic")
 
     def _number(self, read: Read) -> int | None:
         """The value of a literal."""

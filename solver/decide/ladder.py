@@ -46,7 +46,7 @@ def _within(
     solvers: bool,
     rungs: frozenset[str],
 ) -> Verdict:
-    """The verdict, or unknown after the deadline: what is deep takes long to be made canonical and evaluated."""
+    """The verdict, or unknown after the deadline: deep terms take long to canonicalize and evaluate."""
     late = GaveUp(prop, domain, LATE, ())
     deep = prop.depth > SHALLOW
     if deep and _is_past(deadline):

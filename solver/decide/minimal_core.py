@@ -55,10 +55,10 @@ DIRECTED: Final = 4
 ALONE: Final = 8
 """Larger cores drop facts in groups before they drop single ones."""
 ASSIGNMENTS: Final = 400
-"""So many are looked at for one core."""
+"""Assignments examined for one core."""
 TRIALS: Final = (0, 1, -1, -60, 1 << 20, 2, 3)
 MOVES: Final = ((0, 0), (1, 0), (0, -2), (0, -1), (-1, 0), (-60, 0), (1 << 20, 0), (0, 1), (0, 7), (2, 0), (0, 2))
-"""Values that one symbol is moved to or, where not 0, distances from its sample value."""
+"""Moves of one symbol: to a value or, where the second number is not 0, by that distance from its sample value."""
 
 
 def minimized(

@@ -21,6 +21,7 @@ from typing import Final, assert_never
 from solver.decide.verdict import Always, Depends, GaveUp, Never, Verdict
 from solver.proofs.fact import Fact
 from solver.styled_text import Page, Span, Style, columns, html_of_page, line, span
+from solver.syntax.named_sizes import by_shown_name
 from solver.syntax.short_text import sizes_text
 
 SIZES_SHOWN: Final = 12
@@ -89,13 +90,14 @@ def fact_spans(core: Sequence[Fact], label: Label) -> list[Span]:
     parts: list[Span] = []
     for fact in core:
         where = label(fact)
-        parts += [span("   ")] * bool(parts) + [span(fact.text, "fact")] + [span(f" [{where}]", "line")] * bool(where)
+        parts += [span("   ")] * bool(parts) + [span(fact.shown, "fact")] + [span(f" [{where}]", "line")] * bool(where)
     return parts
 
 
 def sizes_spans(sizes: Mapping[str, int], first: Sequence[str]) -> list[Span]:
     if not sizes:
         return [span("every size", "muted")]
+    sizes = by_shown_name(sizes)
     names = list(sizes)
     if len(names) > SIZES_SHOWN:
         names = ([name for name in names if name in first] or names)[:SIZES_SHOWN]
@@ -105,14 +107,14 @@ def sizes_spans(sizes: Mapping[str, int], first: Sequence[str]) -> list[Span]:
 
 
 def facts_page(facts: Sequence[Fact], *, label: Label = place_of) -> Page:
-    """All that is known, a line each."""
+    """A page of facts, one per line."""
     if not facts:
         return [line(span("nothing is known yet", "muted"))]
     rows = []
     for fact in facts:
         where = label(fact)
         number = span(f"[{where}]" if where else "", "line")
-        rows.append([number, span(KINDS[fact.kind], "muted"), span(fact.text, "fact")])
+        rows.append([number, span(KINDS[fact.kind], "muted"), span(fact.shown, "fact")])
     return columns(rows)
 
 

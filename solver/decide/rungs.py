@@ -87,15 +87,15 @@ TABLE: Final[tuple[Rung, ...]] = (
 """All rungs that prove, cheapest first."""
 
 SIMPLE: Final = tuple([rung for rung in TABLE if rung.cost == "facts"])
-"""Cheaper than looking for a witness."""
+"""The rungs that cost less than a witness search."""
 LADDER: Final = tuple([rung for rung in TABLE if rung.cost != "facts"])
-"""For comparisons that the simple ones leave."""
+"""The rungs for comparisons that the simple ones leave open."""
 FACTORS_FIRST: Final = tuple(sorted(LADDER, key=lambda rung: rung.name != "factor"))
-"""For products of clamps."""
+"""The rungs for products of clamps."""
 DISJUNCTIVE: Final = tuple(
     [rung for name in ("extremes", "box", "refine") for rung in LADDER if rung.name == name and "or" in rung.needs]
 )
-"""For disjunctions, as a whole."""
+"""The rungs for disjunctions as a whole."""
 
 
 def in_order(goal: Prop) -> tuple[Rung, ...]:

@@ -44,7 +44,7 @@ SEARCHING: Final = frozenset(("bounds", "search"))
 
 
 def attempt(facts: Facts, prop: Prop, domain: Prop, *, effort: Effort, work: int) -> tuple[Verdict, int]:
-    """The verdict within so much work, without asking the slice of the question; and the work that it took.
+    """The verdict within a work budget, without asking the slice of the question; and the work spent.
 
     Raises:
         Undefined, Contradictory: as `decide` does.
@@ -117,7 +117,7 @@ def _searched(question: Question, prover: LadderProver) -> Verdict:
 
 
 def _cheap(prover: LadderProver, facts: Facts, goal: Prop) -> ProofStep | None:
-    """A proof by what costs less than looking for a witness."""
+    """A proof by the rungs that cost less than a witness search."""
     smaller = without_factors(facts, goal) if prover.allows("factor") else None
     if smaller is not None:
         canonical, rounds = facts.canonical_prop(smaller.goal)

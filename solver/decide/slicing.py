@@ -211,8 +211,8 @@ class Order:
         self._marks: dict[Atom, int] = {atom: position for position, atom in enumerate(symbols)}
 
     def of_fact(self, fact: Fact) -> tuple[int, tuple[int, ...], int, int, int, str, str]:
-        """Inequalities first, whose factors equalities would expand, then by the first symbols; what is one proposition
-        by its text."""
+        """The sort key of a fact: inequalities first, whose factors equalities would expand; then by the first symbols,
+        then by text."""
         prop = fact.prop
         symbols = tuple(sorted([self._mark(atom) for atom in declared_in(prop)]))
         structure = prop.depth, self._of_prop(prop), self._of_prop(fact.domain)

@@ -20,6 +20,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from typing import ClassVar, Final, Literal, NoReturn, Self, cast
@@ -33,6 +34,8 @@ from solver.proofs.fact import Fact, Record
 from solver.proofs.step import ProofStep, leaves
 from solver.samples.shrinking import Shrinking, relevant, shrunk
 from solver.samples.witness import Witness, shown_value
+from solver.syntax.named_sizes import NamedSizes
+from solver.syntax.short_text import with_names
 from solver.terms.depth import SHALLOW, room_for
 from solver.terms.digest import digest, same
 from solver.terms.expr import Atom
@@ -51,17 +54,18 @@ class Answer:
     """The text of the question, where it was asked as one."""
 
     def __bool__(self) -> NoReturn:
+        shown = with_names(str(self.prop), self.prop.interner.shown_names)
         raise TypeError(
-            f"a verdict is not a truth value; match on Always, Never, Depends and GaveUp (asked: `{self.prop}`)"
+            f"a verdict is not a truth value; match on Always, Never, Depends and GaveUp (asked: `{shown}`)"
         )
 
+    @abstractmethod
     def check(self) -> bool:
         """Verify the evidence again, without search."""
-        raise NotImplementedError
 
+    @abstractmethod
     def evidence(self) -> object:
         """The part in which two verdicts of one question may differ, comparable across processes."""
-        raise NotImplementedError
 
     def __eq__(self, other: object) -> bool:
         """Return True for the same answer with the same evidence to the same question, also of another process: symbols
@@ -78,9 +82,9 @@ class Answer:
     def __hash__(self) -> int:
         return hash((type(self).__name__, digest(self.prop), digest(self.domain)))
 
+    @abstractmethod
     def of_text(self, text: str) -> Verdict:
         """The same answer to a question that was asked as this text."""
-        raise NotImplementedError
 
     def __copy__(self) -> Self:
         return self
@@ -211,7 +215,7 @@ class Decided(Answer):
         return _decided, (*asked, proof, core, self._minimal, records, self.written)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(fact.text for fact in self.core)})"
+        return f"{type(self).__name__}({', '.join(fact.shown for fact in self.core)})"
 
 
 def _decided(
@@ -286,14 +290,20 @@ class Depends(Answer):
     def true_at(self) -> dict[str, int]:
         """Small sizes of the symbols of the question, and of those that facts connect with them, where it is true.
 
-        By name; a float symbol has its 64 bits here, as in text, and prints as a decimal.
+        By name, where `x.shape[0]` finds the size of `x_size0` too; a float symbol has its 64 bits here, as in text,
+        and prints as a decimal.
         """
-        return {atom.name: value for atom, value in self._small()[0].items()}
+        return self._by_name(self._small()[0])
 
     @property
     def false_at(self) -> dict[str, int]:
-        """The same where it is false."""
-        return {atom.name: value for atom, value in self._small()[1].items()}
+        """Small sizes of the same symbols where it is false."""
+        return self._by_name(self._small()[1])
+
+    def _by_name(self, values: Mapping[Atom, int]) -> dict[str, int]:
+        sizes = {atom.name: value for atom, value in values.items()}
+        names = self.prop.interner.shown_names
+        return NamedSizes(sizes, names) if names else sizes
 
     def _small(self) -> tuple[dict[Atom, int], dict[Atom, int]]:
         """The witnesses, shrunk when first read."""
@@ -457,4 +467,5 @@ html_renderer: Final[Hook[Callable[[Verdict], str]]] = Hook()
 
 def _shown(sizes: Mapping[Atom, int]) -> str:
     """An assignment as text, also for integers that Python does not print."""
-    return "{" + ", ".join([f"{atom.name!r}: {shown_value(atom, value)}" for atom, value in sizes.items()]) + "}"
+    values = {with_names(atom.name, atom.expr.interner.shown_names): shown_value(atom, sizes[atom]) for atom in sizes}
+    return "{" + ", ".join([f"{name!r}: {value}" for name, value in values.items()]) + "}"

@@ -31,7 +31,7 @@ def is_pattern_in(atom: Atom, atoms: Sequence[Atom]) -> bool:
 
 
 def places(current: int, wanted: Sequence[tuple[int, int]]) -> list[int]:
-    """Patterns to try in the place of the current one; `wanted` are ordinals that should become others."""
+    """Candidate patterns that replace the current one; `wanted` pairs an ordinal with its target."""
     x = double(current) if 0 <= current < 1 << 64 else 0.0
     found: list[float] = []
     for now, then in wanted:

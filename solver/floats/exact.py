@@ -56,7 +56,7 @@ class _Reader:
         self.limits: dict[Prop, None] = {}
 
     def below(self, e: Expr, bits: int) -> None:
-        """Ask for |e| < 2**bits."""
+        """Require |e| < 2**bits."""
         for limit in (Prop.lt(e, 2**bits), Prop.gt(e, -(2**bits))):
             if limit.kind == "false":
                 raise _Rounds

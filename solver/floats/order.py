@@ -70,7 +70,7 @@ floor, ceil, trunc, round_half_even = [partial(_rounded, name) for name in ("flo
 
 
 def finite(a: Float) -> Prop:
-    """Where a is defined and neither infinite nor a NaN, so that it has a rounding."""
+    """The condition that a is defined and finite, so that it has a rounding."""
     interner = a.interner
     if a.value is not None:
         return Prop.truth(interner, math.isfinite(a.value))
@@ -86,12 +86,12 @@ def _always_finite(a: Float) -> bool:
 
 
 def not_negative(a: Float) -> Prop:
-    """Where a is at least zero or a NaN, so that Python takes its root."""
+    """The condition that a is at least zero or a NaN, so that Python takes its root."""
     return compare("<", a, constant(a.interner, 0.0)).negation
 
 
 def not_a_number(a: Float) -> Prop:
-    """Where a is a NaN."""
+    """The condition that a is a NaN."""
     may_be = a.value is None and a.program.range(*[(None, None)] * len(a.arguments)).nan
     return compare("==", a, a).negation if may_be else Prop.truth(a.interner, a.value != a.value)
 
@@ -169,7 +169,7 @@ def _by_integers(operation: str, a: Float, c: float) -> Prop | None:
 
 @lru_cache(maxsize=4096)
 def _threshold(text: str, c: float, *, strict: bool) -> Threshold | bool | None:
-    """Where the program with this text reaches c, or passes it."""
+    """The least argument at which a program reaches c, or exceeds it if strict."""
     return program(text).least(lambda x: x > c if strict else x >= c)
 
 
@@ -243,7 +243,7 @@ def _between(a: Float, lo: int, hi: int) -> Prop | None:
 
 
 def _among(e: Expr, values: Ordinals, lowest: int, highest: int) -> Prop:
-    """An ordinal, known to be between the given ones, is in a set."""
+    """State that an ordinal, known to be within these bounds, is in a set."""
     interner = e.interner
     others = complement(values, lowest, highest)
     if len(others) < len([1 for lo, hi in values if hi >= lowest and lo <= highest]):
@@ -276,7 +276,7 @@ def ordinal(a: Float) -> Expr:
 
 
 def pattern_of(e: Expr) -> Expr | None:
-    """The bits of which e is the ordinal of their double; None if it is something else."""
+    """The bits of the double whose ordinal is e; None if e is no such ordinal."""
     if len(e.terms) == 1 and e.terms[0][1] == 1 and not e.constant:
         atoms = e.interner.monomials[e.terms[0][0]]
         if len(atoms) == 1 and atoms[0].name == ORDINAL_OF_PATTERN and isinstance(atoms[0].args[0], Expr):

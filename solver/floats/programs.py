@@ -94,7 +94,7 @@ class Program:
         return _range(self.node, arguments)
 
     def least(self, accepts: Callable[[float], bool]) -> Threshold | bool | None:
-        """Where the value is accepted, given that `accepts` is true from some float on upwards. None: not known."""
+        """The arguments whose values are accepted, for `accepts` true from some float upwards; None if unknown."""
         if self.arity != 1 or not self.direction or self.range((None, None)).nan:
             return None
         rising = self.direction > 0

@@ -108,7 +108,7 @@ def divide(a: Ratio, b: Ratio) -> Ratio:
 
 
 def zero_of(x: Ratio) -> Expr:
-    """An expression that is zero where x is."""
+    """An expression with the same zeros as x."""
     return x.numerator if x.root is None else x.root.numerator
 
 
@@ -187,7 +187,7 @@ def square_root(x: Ratio) -> Ratio:
 
 
 def at_least_zero(x: Ratio) -> Prop:
-    """`x >= 0`: the product of numerator and denominator is, the denominator not being zero."""
+    """`x >= 0`, as `numerator * denominator >= 0`: the denominator is not zero."""
     if x.denominator.is_constant:
         return Prop.nonnegative(x.numerator if x.denominator.constant > 0 else -x.numerator)
     return Prop.nonnegative(x.numerator * x.denominator)

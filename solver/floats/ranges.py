@@ -68,7 +68,7 @@ def _clamped(n: int | None, side: int) -> float:
 
 
 def quotient(n: Interval, d: Interval) -> Range:
-    """`n / d` of integers, which Python rounds once, from the exact quotient."""
+    """The range of `n / d` for integers: Python rounds the exact quotient once."""
     d_lo, d_hi = d
     raises = (d_lo is None or d_lo <= 0) and (d_hi is None or d_hi >= 0)
     parts: list[Range] = []
@@ -150,7 +150,7 @@ def _zero_by_infinite(a: Range, b: Range) -> bool:
 
 
 def _divide(a: Range, b: Range) -> Range:
-    """By the negative and the positive part of the divisor; zero is outside the domain."""
+    """The range of a quotient, from the negative and positive parts of the divisor; zero is outside the domain."""
     parts = []
     if b.hi > 0:
         parts.append((max(b.lo, TINY), b.hi))
@@ -166,7 +166,8 @@ def _divide(a: Range, b: Range) -> Range:
 
 
 def _floor_divide(operation: str, a: Range, b: Range) -> Range:
-    """Python computes these from `fmod` with several roundings: the quotient is off by at most one and a few units."""
+    """The range of `//` or `%`, which Python rounds several times: the quotient is off by one and a few units at most.
+    """
     if not (a.finite and b.finite):
         return ANY
     raises = b.lo <= 0 <= b.hi
@@ -179,7 +180,8 @@ def _floor_divide(operation: str, a: Range, b: Range) -> Range:
 
 
 def _power(a: Range, b: Range) -> Range:
-    """For a constant exponent and a base that is not negative (or an even exponent): by the ends, widened."""
+    """The range of a power with a constant exponent, for a nonnegative base or an even exponent: by the ends, widened.
+    """
     if b.lo != b.hi or b.nan or a.nan or not math.isfinite(b.lo):
         return ANY
     exponent = b.lo

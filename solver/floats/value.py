@@ -25,7 +25,7 @@ LEVELS: Final = {"+": SUM, "-": SUM, "*": PRODUCT, "/": PRODUCT, "//": PRODUCT, 
 
 
 _SPECIAL: Final = {"inf": "1e999", "-inf": "-1e999", "nan": "(1e999 - 1e999)"}
-"""Numbers that are too large, and no number, as Python reads them."""
+"""Infinities and NaN as texts that Python reads."""
 
 
 class Float:

@@ -274,14 +274,14 @@ def round_to(a: Float, digits: int) -> Float:
 
 
 def computes(a: Float) -> Expr:
-    """1 where Python computes the value, a NaN among others, and 0 where it raises an error: defined everywhere."""
+    """1 where Python computes the value (also a NaN), 0 where it raises an error; defined everywhere."""
     if a.value is not None:
         return a.interner.one
     return a.interner.apply(function(f"computes({a.text})"), *a.arguments)
 
 
 def choose(p: Prop, a: Float, b: Float) -> Float:
-    """`a if p else b`; only the value taken has to make sense."""
+    """`a if p else b`; only the chosen value needs to be defined."""
     interner = p.interner
     p = _condition(p)
     if p.kind in ("true", "false"):

@@ -32,7 +32,7 @@ class Inequality(NamedTuple):
 
 
 class System:
-    """Inequalities over `width` integer coordinates, with what leads back to the question.
+    """Inequalities over `width` integer coordinates, with the way back to the question's variables.
 
     `goal` is a form to bound: minus an objective, plus the parts that eliminations have added to it. Vectors are
     immutable, so that copying a system is cheap.
@@ -77,7 +77,7 @@ class System:
         return other
 
     def sum(self, multipliers: Sequence[tuple[int, int]]) -> Parts:
-        """Multiples of inequalities, as parts."""
+        """The parts of a sum of multiples of inequalities."""
         return tuple([part for number, m in multipliers for part in scaled(self.inequalities[number].parts, m)])
 
     def tidy(self) -> Contradiction | None:

@@ -57,7 +57,7 @@ def form_of(change: Change | None, coefficients: list[int]) -> list[int]:
 
 
 class Shear:
-    """The coordinate at `position` is replaced by itself plus multiples of the others."""
+    """A shear: multiples of the other coordinates are added to the one at `position`."""
 
     __slots__ = ("parent", "position", "quotients")
 
@@ -82,7 +82,7 @@ class Shear:
 
 
 class Removal:
-    """The coordinate at `position` has the value of `definition`, a form in the others."""
+    """The elimination of the coordinate at `position` by `definition`, a form in the others."""
 
     __slots__ = ("definition", "parent", "position")
 
@@ -122,7 +122,7 @@ class Rebase:
 
 
 class Drift:
-    """The same coordinates; a point moves along `ray` until it satisfies `rows`, all of which grow along it."""
+    """A translation: a point moves along `ray` until it satisfies `rows`, which all grow along it."""
 
     __slots__ = ("parent", "ray", "rows")
 
@@ -144,7 +144,7 @@ class Drift:
 
 
 class Settling:
-    """The same coordinates; each in turn moves towards 0 as far as `rows` allow, for small points."""
+    """A step to smaller points: each coordinate in turn moves towards 0 as far as `rows` allow."""
 
     __slots__ = ("parent", "rows")
 

@@ -136,11 +136,11 @@ def read(text: str, interner: Interner, names: Mapping[str, Expr] | None = None)
     try:
         return Reading(text, interner, names or {}).script()
     except RecursionError:
-        raise ParseError("nested too deeply, or a function that is defined by itself", text, 0) from None
+        raise ParseError("nested too deeply, or a function defined in terms of itself", text, 0) from None
 
 
 def integer(value: int) -> str:
-    """SMT-LIB has no negative literals."""
+    """An integer literal; a negative one is `(- n)`, as SMT-LIB has no negative literals."""
     return digits(value) if value >= 0 else f"(- {digits(-value)})"
 
 

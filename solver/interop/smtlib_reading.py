@@ -170,7 +170,7 @@ class Reading:
                 case [Token(text=word), *_] if word in IGNORED:
                     pass
                 case [Token() as word, *_]:
-                    raise NotExpressible(f"the command `{word.text}` is not one over integers and propositions")
+                    raise NotExpressible(f"the command `{word.text}` is not about integers and propositions")
                 case _:
                     self.fail("expected a command in parentheses", self.place(command))
         return Script(dict(self.names), tuple(asserted))
@@ -225,7 +225,7 @@ class Reading:
                             self.fail("expected a name and its value", self.place(binding))
                 return self.term(body, inner)
             case [Token(text="forall" | "exists") as head, *_]:
-                raise NotExpressible(f"`{head.text}` is no proposition without quantifiers")
+                raise NotExpressible(f"`{head.text}` is not a quantifier-free proposition")
             case [Token(text="!"), body, *_]:
                 return self.term(body, local)
             case [[Token(text="_"), Token(text="divisible"), Token(text=text)], value]:
@@ -350,7 +350,7 @@ class Reading:
     def prop(self, value: Term, at: Sexp) -> Prop:
         if isinstance(value, Prop):
             return value
-        self.fail("a number where a proposition belongs", self.place(at))
+        self.fail("expected a proposition, not a number", self.place(at))
 
     def props(self, read: Sequence[Read], arguments: Sequence[Sexp]) -> list[tuple[Prop, Prop]]:
         return [(self.prop(p, at), domain) for (p, domain), at in zip(read, arguments, strict=True)]
@@ -358,7 +358,7 @@ class Reading:
     def integer(self, value: Term, at: Sexp) -> Expr:
         if isinstance(value, Expr):
             return value
-        self.fail("a proposition where a number belongs", self.place(at))
+        self.fail("expected a number, not a proposition", self.place(at))
 
 
 def unquoted(name: str) -> str:
@@ -372,14 +372,14 @@ def floor_division(n: Sexp, d: Sexp) -> Sexp:
 
 
 def total_division(n: Sexp, d: Sexp) -> Sexp:
-    """The same, and 0 for d = 0: what the engine means by it."""
+    """The same as the engine defines it: 0 for d = 0."""
     minus, div, zero = Token("-", 0), Token("div", 0), Token("0", 0)
     negative: Sexp = [Token("ite", 0), [Token("<", 0), d, zero], [div, [minus, n], [minus, d]], zero]
     return [Token("ite", 0), [Token(">", 0), d, zero], [div, n, d], negative]
 
 
 def same_shape(a: Sexp, b: Sexp) -> bool:
-    """Return True if two terms are written alike; without recursion, however deep they are nested."""
+    """Return True if two terms are written alike; without recursion, as terms may be deep."""
     stack = [(a, b)]
     while stack:
         left, right = stack.pop()

@@ -161,7 +161,7 @@ class Writing:
         return ours.Choice(self.proposition(domain), self.atoms[atom], self.sympy.Integer(0))
 
     def within(self, domain: Prop, value: sympy.Basic) -> sympy.Basic:
-        """A converted value where the domain holds, and elsewhere what is defined nowhere."""
+        """A converted value inside its domain, undefined elsewhere."""
         from solver.interop import sympy_functions as ours
 
         nowhere = ours.FloorDiv(self.sympy.Integer(1), self.sympy.Integer(0))

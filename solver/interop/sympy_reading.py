@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 Value = Expr | Ratio | Prop
 
 ROWS: Final = {name: row for row in OPERATIONS.values() for name in row.sympy}
-"""By the class of sympy, of torch or of our own."""
+"""Operations by the name of their class in sympy, torch or this package."""
 RELATIONS: Final = {
     "GreaterThan": ">=",
     "LessThan": "<=",
@@ -136,7 +136,7 @@ class Reading:
             condition, first, last = cases
             cases = [first, condition, last, (interner.true, interner.true)]
         if prop(cases[-1][0]).kind != "true":
-            raise NotExpressible(f"a Piecewise without a last case that is always taken has no value: {node}")
+            raise NotExpressible(f"the last case of a Piecewise must be `True`: {node}")
         value, domain = cases[-2]
         for (a, of_a), (p, of_p) in zip(cases[-4::-2], cases[-3::-2], strict=True):
             condition_holds = prop(p)
@@ -240,12 +240,12 @@ def refused(node: sympy.Basic) -> NotExpressible:
 def prop(value: Value) -> Prop:
     if isinstance(value, Prop):
         return value
-    raise TypeError("a number where a proposition belongs")
+    raise TypeError("expected a proposition, not a number")
 
 
 def number(value: Value) -> Expr | Ratio:
     if isinstance(value, Prop):
-        raise TypeError("a proposition where a number belongs")
+        raise TypeError("expected a number, not a proposition")
     return value
 
 
@@ -254,7 +254,7 @@ def integer(value: Value, node: sympy.Basic) -> Expr:
 
 
 def as_integer(value: Expr | Ratio, text: str) -> Expr:
-    """The expression that a quotient is, if its division leaves nothing.
+    """An exact quotient as an expression.
 
     Raises:
         NotExpressible: it is not an integer for all integers.
@@ -266,7 +266,7 @@ def as_integer(value: Expr | Ratio, text: str) -> Expr:
 
 
 def simplified(x: Ratio) -> Expr | Ratio:
-    """The quotient with what both sides have in common cancelled; an expression if nothing is left below."""
+    """A quotient in lowest terms; an expression if the denominator cancels."""
     if x.root is not None:
         return x
     n, d = x.numerator, x.denominator

@@ -58,18 +58,18 @@ class Refuted:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """z3 did not say, or what it said did not stand evaluation."""
+    """No answer by z3, or one that evaluation refuted."""
 
     reason: str
 
 
 LIMITS: Final = Limits()
 FIRST: Final = 6
-"""The first way of asking gets one part in so many of the steps: what is easy for it takes few."""
+"""The first strategy gets one part in this many of the steps: easy questions take few."""
 LEAST: Final = 20_000
-"""The steps that trying to leave one fact out of a core may take at least."""
+"""Minimum step limit of an attempt to drop one fact of a core."""
 SHRINKING: Final = 1
-"""Making the core smaller may take so many times the steps of the proof, and four times `LEAST`."""
+"""Minimizing the core may take this many times the steps of the proof, plus four times `LEAST`."""
 
 
 def objection(facts: Sequence[Prop], goal: Prop) -> str | None:
@@ -104,7 +104,7 @@ def entails(
 
 
 def too_large(props: Sequence[Prop], limits: Limits) -> str | None:
-    """Why z3 is not asked at all."""
+    """The reason why a question is too large for z3, or None."""
     terms = 0
     for e in expressions(props):
         terms += len(e.terms)
@@ -116,7 +116,7 @@ def too_large(props: Sequence[Prop], limits: Limits) -> str | None:
 
 
 def expressions(props: Iterable[Prop]) -> Iterable[Expr]:
-    """Every expression that z3 would be told of; arguments of shared atoms once for each comparison."""
+    """All expressions of a z3 query; arguments of shared atoms once for each comparison."""
     for p in props:
         for q in p.comparisons():
             yield q.expr
@@ -216,7 +216,7 @@ class Translation:
         self.laws: list[z3.BoolRef] = []
 
     def proposition(self, root: Prop) -> z3.BoolRef:
-        """Atoms by depth, then parts first: without recursion."""
+        """Translate a proposition: atoms by depth, then parts first, without recursion."""
         import z3
 
         for atom in root.schedule:
@@ -307,7 +307,7 @@ class Translation:
         return z3.Int(f"y{len(self.values)}", self.context)
 
     def opaque(self, atom: Atom) -> z3.ArithRef:
-        """An operation that z3 knows as a function only, with some laws that evaluation keeps too."""
+        """Translate an operation as an uninterpreted function, with some laws that its evaluation satisfies."""
         import z3
 
         arguments = [self.polynomial(arg) for arg in atom.args if isinstance(arg, Expr)]

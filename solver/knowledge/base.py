@@ -136,7 +136,7 @@ class Caches:
         self.diverging: dict[Rule, bool] = {}
 
     def of_the_maps(self) -> Caches:
-        """The same without proofs: for a value that takes over the maps."""
+        """The caches without proofs, for a value that takes over the maps."""
         caches = Caches()
         caches.ranges, caches.rules, caches.inert, caches.bounding = self.ranges, self.rules, self.inert, self.bounding
         return caches
@@ -478,7 +478,7 @@ class Knowledge:
 
 
 def _merge(explicit: Range | None, derived: Interval) -> Range:
-    """The tighter of each bound; a derived one has no proof yet."""
+    """Merge two ranges: the tighter of each bound; a derived one has no proof yet."""
     lo, hi = derived
     if explicit is None:
         return Range(lo, hi) if lo is not None or hi is not None else UNBOUNDED

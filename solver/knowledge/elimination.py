@@ -66,7 +66,7 @@ def prove_nonnegative(facts: Facts, e: Expr) -> ProofStep | None:
 
 
 class _Elimination:
-    """One inequality, with what was subtracted from it."""
+    """One inequality, and the multiples of facts and laws subtracted from it."""
 
     __slots__ = (
         "alive", "bounds", "constant", "e", "facts", "gone", "left", "row", "scaled", "spare", "taken", "terms",

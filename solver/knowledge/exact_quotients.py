@@ -29,9 +29,9 @@ from solver.terms.operations import Law
 from solver.terms.prop import Prop
 
 TRIED: Final = 40
-"""Rewritings of one goal, those of what they leave included."""
+"""Rewritings of one goal, nested ones included."""
 ATOMS: Final = 64
-"""Atoms of a goal that is looked at."""
+"""Largest number of atoms of a goal that is examined."""
 
 
 def prove(known: Knowledge, goal: Prop) -> ProofStep | None:

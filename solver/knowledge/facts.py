@@ -141,14 +141,14 @@ class Memos:
         self.unknown: dict[tuple[Prop, Prop, frozenset[str]], Tried] = {}
         """Canonical forms, in their domains, that these rungs leave unknown."""
         self.slices: dict[tuple[frozenset[Atom], int], Slice] = {}
-        """By the symbols and the attempt."""
+        """Slices by symbols and number of the attempt."""
         self.relevant: dict[tuple[frozenset[Atom], frozenset[Atom]], list[Atom]] = {}
         """The symbols connected with those of a question and of its domain."""
         self.choices: dict[Atom, Choices] = {}
         self.consistency: Consistent | Conflict | Unknown | None = None
-        """The answer of z3 on the facts."""
+        """z3's answer about the consistency of the facts."""
         self.together: Consistent | Conflict | Unknown | None = None
-        """The answer of the parts of the facts, where no sample satisfies all."""
+        """The consistency of the facts by connected parts, where no sample satisfies all."""
 
 
 class Facts(Deciding):
@@ -193,7 +193,7 @@ class Facts(Deciding):
         self.steps: Final = steps
         """The cost of learning the newest fact or hypothesis."""
         self.eliminated: Final = eliminated
-        """By the newest fact."""
+        """The atoms that the newest fact eliminated."""
         self.supposing: Final = supposing
         """True if there is a hypothesis that is not recorded as a fact."""
 

@@ -96,7 +96,7 @@ class Inequalities(Draft):
                     self.queue.append((goal, refute(false, goal)))
 
     def set_bound(self, m: int, lower: bool, value: int, proof: ProofStep) -> bool:
-        """Record a bound of a monomial; returns whether it is new."""
+        """Record a bound of a monomial; return True if it is new."""
         current = self.range_of(m)
         if not _is_tighter(lower, value, current.lo if lower else current.hi):
             return False
@@ -128,7 +128,7 @@ class Inequalities(Draft):
         return True
 
     def skip_excluded(self, form: Expr, value: int, proof: ProofStep) -> None:
-        """A bound equal to an excluded value moves past it."""
+        """Move a bound past the excluded values that it equals."""
         if not self.excluded.count:
             return
         values = self.excluded.get(form_key(form))
@@ -219,7 +219,7 @@ class Inequalities(Draft):
                     self.queue.append((bound.conclusion, bound))
 
     def set_form_bound(self, form: Expr, lower: bool, value: int, proof: ProofStep) -> bool:
-        """Record a bound of a linear form; returns whether it is new."""
+        """Record a bound of a linear form; return True if it is new."""
         if not _is_tighter(lower, value, self.low(form) if lower else self.high(form)):
             return False
         end = self.high(form) if lower else self.low(form)
@@ -270,7 +270,7 @@ class Inequalities(Draft):
             uses = uses.rest
 
     def check_excluded_end(self, prop: Prop, proof: ProofStep) -> None:
-        """`form != v` where v has become the minimum or maximum."""
+        """Learn a stricter bound from `form != v` where v has become the minimum or maximum."""
         e = prop.expr
         for lower in (True, False):
             bound = self.low(e) if lower else self.high(e)

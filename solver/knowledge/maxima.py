@@ -35,7 +35,7 @@ from solver.terms.quotients import common_atoms, divide_atoms
 CLAMPS: Final = 400
 """Clamps in an inequality that is split."""
 GOALS: Final = 2
-"""Goals for each of its clamps, and a few more."""
+"""Goals per clamp of the inequality; a few more are added."""
 MORE: Final = 8
 TERMS: Final = 1_200
 

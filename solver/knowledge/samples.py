@@ -66,7 +66,7 @@ class Samples:
     longest: tuple[Expr, ...]
     """The newest sums of many terms; the cache may have their values."""
     enough: int
-    """No row is repaired while so many are alive."""
+    """The number of living rows from which on none is repaired."""
 
     @staticmethod
     def empty(*, enough: int = ENOUGH) -> Samples:
@@ -247,7 +247,7 @@ class Samples:
         return self._plus([e.constant] * ROWS, e.terms, e.interner)
 
     def _long_values(self, e: Expr) -> list[int]:
-        """The values of a long sum, by what it adds to another one: clamps of clamps are ever longer sums."""
+        """The values of a long sum, from its difference to another sum: clamps of clamps are ever longer sums."""
         found = self.cache.get(e)
         if found is not None:
             return found.copy()
@@ -268,7 +268,7 @@ class Samples:
         return total
 
     def _plus(self, total: list[int], terms: Iterable[tuple[int, int]], interner: TermTable) -> list[int]:
-        """A column, to which terms are added."""
+        """Add terms to a column of values."""
         monomials = interner.monomials
         cache = self.cache
         for m, c in terms:
@@ -308,7 +308,7 @@ class Samples:
                 return [p.kind == "true"] * ROWS
 
     def _shared_truths(self, p: Prop) -> list[bool]:
-        """Those of a compound, each node's computed once."""
+        """The truths of a compound, those of each node computed once."""
         found: dict[Prop, list[bool]] = {}
         for node in p.nodes:
             found[node] = _joined(node, [found[part] for part in node.parts]) if node.parts else self.truths(node)

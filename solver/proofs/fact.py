@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from solver.syntax.short_text import with_names
 from solver.terms.prop import Prop
 
 Kind = Literal["range", "given", "guard", "assert", "hypothesis"]
@@ -48,8 +49,13 @@ class Fact:
             object.__setattr__(self, "_printed", text)
         return text
 
+    @property
+    def shown(self) -> str:
+        """The text with the names that people read."""
+        return with_names(self.text, self.prop.interner.shown_names)
+
     def __repr__(self) -> str:
-        return f"<{self.kind} {self.text}>"
+        return f"<{self.kind} {self.shown}>"
 
 
 def _printed(prop: Prop, domain: Prop) -> str:

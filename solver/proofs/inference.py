@@ -15,7 +15,7 @@ from solver.terms.prop import Prop
 
 
 class Wrong(Exception):
-    """Why a step does not hold."""
+    """A step that does not hold, with the reason."""
 
 
 def require(holds: bool, why: str) -> None:

@@ -18,7 +18,7 @@ RUNGS: Final = frozenset(
     )
 )
 EFFORTS: Final = {"fast": 0, "default": 1, "thorough": 2}
-"""From the least to the most. Only a thorough question may ask z3 and sympy."""
+"""Efforts by rank, least first. Only a thorough question may ask z3 and sympy."""
 FORKS: Final = {"fast": 2, "default": 24, "thorough": 48}
 """The number of hypotheses that one question may make."""
 WORK: Final = {"fast": 2_000, "default": 120_000, "thorough": 400_000}

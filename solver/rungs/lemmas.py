@@ -261,7 +261,7 @@ def negative_direction(matrix: list[list[int | None]]) -> list[int] | None:
 
 
 def _eliminated(matrix: list[list[int]]) -> list[int] | None:
-    """The same by symmetric Gaussian elimination."""
+    """A negative direction by symmetric Gaussian elimination."""
     size = len(matrix)
     rows = [[Fraction(c) for c in row] for row in matrix]
     basis = [[Fraction(int(i == j)) for j in range(size)] for i in range(size)]

@@ -32,7 +32,7 @@ FORK: Final = 1_000
 """The cost, in the same unit, of a hypothesis and of each statement learned from it."""
 STEP: Final = 150
 POINT: Final = 12_000
-"""The most that a point of a linear relaxation may cost that is tried as a witness."""
+"""Cost limit of trying a point of a linear relaxation as a witness."""
 TRIED: Final = 1_000
 """The cost of trying a point beside that of the search."""
 POINTS: Final = 6
@@ -101,7 +101,7 @@ class Prover(ABC):
         return budget
 
     def milliseconds_left(self) -> int | None:
-        """Until the time-out; None without one."""
+        """Milliseconds until the time-out; None without one."""
         return None if self.deadline is None else max(1, int((self.deadline - perf_counter()) * 1000))
 
     # ------------------------------------------------------------------ proving

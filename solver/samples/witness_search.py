@@ -36,11 +36,11 @@ FAR: Final = (9, 1 << 62, 100, 1 << 40, 5000, 1 << 20, 1 << 64)
 SCATTERED: Final = (20, 16, 9, 6, 4, 3)
 """Values for each symbol, when there are one, two, three or more."""
 MANY: Final = 4
-"""From so many symbols on, far values come before near ones."""
+"""Number of symbols from which on far values come before near ones."""
 SCATTERED_TERMS: Final = 200_000
 """Terms evaluated at all points of a grid together."""
 TERMS: Final = 4
-"""So many terms cost as much as a number that the linear solver touches."""
+"""Terms evaluated at the cost of one number that the linear solver touches."""
 TRIED: Final = 4
 SMALL: Final = 64
 """Divisors of a product's value are looked for below this."""
@@ -217,7 +217,7 @@ def repaired(
 def grid_search(
     facts: Facts, goal: Prop, domain: Prop, *, row: int, budget: WorkBudget | None = None
 ) -> Witness | None:
-    """An assignment as of `find`, with all symbols of the goal changed at once: to ends of their ranges, or far."""
+    """An assignment that satisfies the goal, all of whose symbols change at once: to ends of their ranges, or far."""
     symbols = sorted([atom for atom in goal.symbols if atom.definition is None], key=lambda atom: atom.key)
     if not 0 < len(symbols) <= len(SCATTERED):
         return None

@@ -55,7 +55,7 @@ class Arithmetic(Tokens):
             value = self.factor()
 
     def real_sum(self, level: Level, value: Value) -> Value:
-        """The rest of a sum in which something turned up that is not an integer expression."""
+        """The rest of a sum after a term that is not an integer expression."""
         interner, tokens = self.interner, self.tokens
         total: Operand = interner.collect(level.coefficients, level.constant)
         if level.op != "*" and not isinstance(value, Expr):
@@ -224,7 +224,7 @@ class Arithmetic(Tokens):
         )
 
     def called(self, operation: Operation, values: list[Expr]) -> Expr:
-        """An operation of integers, which may have to make sense."""
+        """A call of an integer operation, with its obligations."""
         if operation.folds and values:
             return reduce(lambda a, b: self.interner.apply(operation, a, b), values)
         if len(values) != operation.arity:

@@ -22,7 +22,7 @@ from solver.terms.prop import Prop
 
 
 def same(p: Prop, q: Prop) -> Prop:
-    """Both or neither."""
+    """The proposition that both hold or neither does."""
     cases = [Prop.join(p.interner, "and", both) for both in ([p, q], [p.negation, q.negation])]
     return Prop.join(p.interner, "or", cases)
 
@@ -38,7 +38,7 @@ def chosen(p: Prop, a: Value, b: Value) -> Value:
 
 
 def at_equality(p: Prop, value: Expr) -> Expr | None:
-    """The value where p holds, which says what a symbol equals; None where it says something else."""
+    """The value under p, for p an equality that fixes a symbol of the value; None for any other p."""
     if p.kind != "eq" or len(p.expr.terms) != 1 or p.expr.terms[0][1] not in (1, -1):
         return None
     atoms = p.interner.monomials[p.expr.terms[0][0]]
@@ -49,7 +49,7 @@ def at_equality(p: Prop, value: Expr) -> Expr | None:
 
 
 def domain_of_choice(p: Prop, of_p: Prop, of_a: Prop, of_b: Prop) -> Prop:
-    """Where `a if p else b` makes sense."""
+    """The domain of `a if p else b`."""
     values = [Prop.join(p.interner, "or", case) for case in ([p.negation, of_a], [p, of_b])]
     return Prop.join(p.interner, "and", [of_p, *values])
 
@@ -57,7 +57,7 @@ def domain_of_choice(p: Prop, of_p: Prop, of_a: Prop, of_b: Prop) -> Prop:
 def choice(
     condition: tuple[Prop, Prop], first: tuple[Value, Prop], last: tuple[Value, Prop]
 ) -> tuple[Value, Prop]:
-    """`a if p else b` and where it makes sense; a value that never makes sense leaves the other."""
+    """`a if p else b` and its domain; if one value is never defined, the other remains."""
     (p, of_p), (a, of_a), (b, of_b) = condition, first, last
     domain = domain_of_choice(p, of_p, of_a, of_b)
     if of_a.kind == "false" or of_b.kind == "false":
@@ -66,7 +66,7 @@ def choice(
 
 
 def connective(kind: str, read: Sequence[tuple[Prop, Prop]]) -> tuple[Prop, Prop]:
-    """The propositions joined by "and" or "or", and where that makes sense."""
+    """The propositions joined by "and" or "or", and the domain of the result."""
     interner = read[0][0].interner
     before = [p for p, domain in read if domain.kind == "true"]
     needed: list[Prop] = []

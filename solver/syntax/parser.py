@@ -51,7 +51,7 @@ def parse(
     decimals: Decimals = "ieee",
     sides: dict[str, Side] | None = None,
 ) -> Parsed:
-    """The proposition that the text says.
+    """Parse a proposition.
 
     Args:
         sides: a cache of sides of comparisons, to be kept with `names` and dropped when a name changes its meaning.
@@ -70,7 +70,7 @@ def parse(
 
 
 def parse_expr(text: str, names: Mapping[str, Expr], interner: TermTable, *, decimals: Decimals = "ieee") -> ParsedExpr:
-    """The integer expression that the text says.
+    """Parse an integer expression.
 
     Raises:
         ParseError: the text is not an integer expression over these names; it has the column.
@@ -122,7 +122,7 @@ class Reader(Arithmetic):
     # ------------------------------------------------------------------ logic
 
     def ternary(self) -> Value:
-        """`p => q`, which joins to the right, and everything that binds tighter."""
+        """Parse `p => q` (right-associative) and everything that binds tighter."""
         value = self.conditional()
         if self.tokens[self.at] != "=>":
             return value
@@ -139,7 +139,7 @@ class Reader(Arithmetic):
         return Prop.join(self.interner, "or", [value.negation, conclusion])
 
     def conditional(self) -> Value:
-        """`a if p else b`, and everything that binds tighter."""
+        """Parse `a if p else b` and everything that binds tighter."""
         before = len(self.obligations)
         value = self.disjunction()
         if self.tokens[self.at] != "if":
@@ -203,7 +203,7 @@ class Reader(Arithmetic):
         return value.negation
 
     def comparison(self) -> Value:
-        """A value, or a chain of comparisons of values."""
+        """Parse a value, or a chain of comparisons."""
         left = self.bitwise(1)
         if self.tokens[self.at] not in COMPARISONS:
             return left

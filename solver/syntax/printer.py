@@ -38,17 +38,17 @@ from solver.terms.functions import function
 from solver.terms.prop import SHARING, Prop
 
 TRIALS: Final = 8
-"""So many candidates are written out for one text before the choice is by estimate alone."""
+"""Candidates written out for one text; beyond, the choice is by estimate alone."""
 WORK: Final = 100_000
-"""So many terms are handled while looking for the best candidates before only the plainest are tried."""
+"""Terms handled in search of the best candidates; beyond, only the plainest are tried."""
 OPERATION: Final = re.compile(r"\w+\(|//|\*\*|[-+*/%]")
 """An operator or call in the text of a program over floats."""
 LONGEST: Final = 5_000_000
-"""No text has more characters."""
+"""Limit of a text, in characters."""
 FEW: Final = 400
-"""So many symbols and operations are written out, whatever is shared among them."""
+"""Symbols and operations that are written out, even if some are shared."""
 MANY: Final = 20_000
-"""Beyond so many it is not tried."""
+"""Symbols and operations beyond which a value is not written out."""
 SHORT: Final = 1_000
 """Characters of a text in which nothing gets a name."""
 
@@ -161,7 +161,8 @@ class Printer(Writer):
         self._characters = 0
 
     def operators(self, value: Expr | Prop, *, work: int = WORK) -> int:
-        """The number of operators in the text; texts are kept for the next value. `self.work` is what is left."""
+        """The number of operators in the text; texts are kept for the next value. `self.work` has the rest of the
+        budget."""
         self.trials, self.work, self._characters = TRIALS, work, 0
         return self.write(value).cost
 
@@ -286,7 +287,7 @@ class Printer(Writer):
     # ------------------------------------------------------------------ propositions
 
     def proposition(self, p: Prop) -> Text:
-        """Parts first, without recursion over `and` and `or`."""
+        """The text of a proposition, parts first, without recursion over `and` and `or`."""
         stack = [p]
         while stack:
             node = stack[-1]

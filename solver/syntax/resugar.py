@@ -32,15 +32,15 @@ from solver.terms.operations import OPERATIONS
 from solver.terms.prop import Prop
 
 WRITTEN: Final = 3
-"""So many of the best candidates are written out, as long as the budget of the text lasts."""
+"""Best candidates that are written out, as long as the budget of the text lasts."""
 SLACK: Final = 2
-"""A candidate may look so much worse than what there is, and still be written out."""
+"""Estimated operators by which a candidate may be worse than the text so far and still be written out."""
 FEW: Final = 12
-"""In a numerator of more terms no remainders are looked for."""
+"""Terms of the longest numerator in which remainders are sought."""
 MANY: Final = 60
-"""For sums of more terms only the plainest candidates are tried."""
+"""Terms of the longest sum for which more than the plainest candidates are tried."""
 SMALL: Final = 400
-"""Sums of more operators are judged by estimate alone."""
+"""Operators of the largest sum that is judged by more than an estimate."""
 NEW: Final = -1
 """Stands for the candidate's piece until that is written."""
 

@@ -1,4 +1,4 @@
-"""Common subexpressions get names in print: `t0 + t0//3 where t0 = ...`.
+"""Common subexpression elimination in print: `t0 + t0//3 where t0 = ...`.
 
     >>> from solver.terms.interner import Interner
     >>> from solver.syntax.printer import text_with_names
@@ -67,7 +67,7 @@ class Shared:
         return found
 
     def node(self, value: Expr | Prop) -> Node | None:
-        """The node that an expression or proposition is; none for a number."""
+        """The node of an expression or proposition; None for a number."""
         if isinstance(value, Prop):
             return self.side(value)
         if not value.terms:
@@ -87,7 +87,7 @@ class Shared:
         return [part for part in inner if part is not None]
 
     def _walk(self) -> None:
-        """Every node after those that it is made of."""
+        """All nodes in topological order, operands first."""
         root = self.node(self.value)
         done: set[Node] = set()
         stack: list[tuple[Node, bool]] = [] if root is None else [(root, False)]
@@ -236,7 +236,7 @@ def _atoms_of(e: Expr) -> list[Atom]:
 
 
 def bases_of(sums: list[Expr]) -> dict[Expr, Expr]:
-    """Sums that are near others before them, and those: what programs add to step by step is written so."""
+    """For each sum close to an earlier one, that earlier sum: programs that accumulate are printed so."""
     found: dict[Expr, Expr] = {}
     recent: deque[tuple[Expr, dict[int, int]]] = deque(maxlen=NEAR)
     for e in sums:

@@ -4,20 +4,25 @@
 'b=4, s=-1'
 >>> len(number_text(10**4000))
 125
+>>> with_names("2 <= x_size0 and x_size01 < n", {"x_size0": "x.shape[0]"})
+'2 <= x.shape[0] and x_size01 < n'
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Final
 
+from solver.syntax.named_sizes import by_shown_name
 from solver.syntax.precedence import number
 
 LONGEST_TEXT: Final = 160
+WORD: Final = re.compile(r"(?<![\w.])[^\W\d]\w*")
 
 
 def sizes_text(sizes: Mapping[str, int]) -> str:
-    return ", ".join([f"{name}={number_text(value)}" for name, value in sizes.items()]) or "every size"
+    return ", ".join([f"{name}={number_text(value)}" for name, value in by_shown_name(sizes).items()]) or "every size"
 
 
 def number_text(value: int) -> str:
@@ -30,3 +35,8 @@ def shortened(text: str) -> str:
     if len(text) <= LONGEST_TEXT:
         return text
     return f"{text[: LONGEST_TEXT // 2]} ... {text[-LONGEST_TEXT // 4 :]}"
+
+
+def with_names(text: str, names: Mapping[str, str]) -> str:
+    """Replace the names of symbols by those that people read."""
+    return WORD.sub(lambda found: names.get(found[0], found[0]), text) if names else text

@@ -1,4 +1,4 @@
-"""The common comparison read at once: integer sums of products, quotients and remainders, with brackets and clamps.
+"""A fast reader of common comparisons: integer sums of products, quotients and remainders, with brackets and clamps.
 
     >>> from solver.terms.interner import Interner
     >>> from solver.syntax.shunting_yard import read_side
@@ -31,7 +31,7 @@ TOKEN: Final = re.compile(
     r"\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|[^\W\d]\w*|\*\*|//|<<|>>|=>|[<>=!]=|\S"
 )
 COMPARISONS: Final = (" == ", " >= ", " <= ", " != ", " < ", " > ")
-"""Those that programs ask most, first."""
+"""Comparison operators, most frequent first."""
 CLAMPS: Final = frozenset(("min", "max"))
 LONGEST: Final = 1 << 14
 """Characters of a text that is read here."""
@@ -39,10 +39,10 @@ LONGEST_INTEGER: Final = 4000
 """Digits of an integer."""
 LARGEST_EXPONENT: Final = 64
 LONGEST_BASE: Final = 1 << 14
-"""Bits of the constant in what is raised to a power."""
+"""Bits of the constant term of a base."""
 
 Side = tuple[Expr, tuple[Prop, ...]]
-"""One side of a comparison and what it needs to make sense."""
+"""One side of a comparison and its obligations."""
 
 
 class Level:
@@ -61,7 +61,7 @@ class Level:
         self.start(1)
 
     def start(self, sign: int) -> None:
-        """The next product of the sum."""
+        """Begin the next product of the sum."""
         self.sign = sign
         self.op = "*"
         self.coefficient = sign
@@ -69,7 +69,7 @@ class Level:
         self.expr: Expr | None = None
 
     def take(self, value: Expr, interner: TermTable, obligations: list[Prop]) -> None:
-        """One more factor of the product, or what divides it."""
+        """Take a factor of the product, or a divisor."""
         if self.op == "*":
             terms = value.terms
             if not terms:
@@ -96,7 +96,7 @@ class Level:
         return interner.scale(value, self.coefficient * self.sign)
 
     def add(self, interner: TermTable) -> None:
-        """The product becomes part of the sum."""
+        """Add the product to the sum."""
         e, m, c = self.expr, self.monomial, self.coefficient
         if e is None:
             if m:
@@ -121,7 +121,7 @@ class Level:
 
 
 def read_side(text: str, names: Mapping[str, Expr], interner: TermTable) -> Side | None:
-    """The integer that a text says and what it needs to make sense; None where another reader has to look."""
+    """Read one side of a comparison: the integer and its obligations; None if it needs the full parser."""
     known = names.get(text)
     if known is not None:
         return known, ()
@@ -228,7 +228,7 @@ def _read(tokens: list[str], names: Mapping[str, Expr], interner: TermTable) -> 
 def read_condition(
     text: str, names: Mapping[str, Expr], interner: TermTable, sides: dict[str, Side]
 ) -> tuple[Prop, Prop] | None:
-    """The proposition that a text says and its domain: comparisons of integers, joined without brackets by or and and.
+    """Read comparisons of integers joined by `and` and `or`, without brackets: a proposition and its domain.
 
     None where another reader has to look, as where a part after the first is defined only where those before it fail.
     """
@@ -253,7 +253,7 @@ def read_condition(
 def read_comparison(
     text: str, names: Mapping[str, Expr], interner: TermTable, sides: dict[str, Side]
 ) -> tuple[Prop, Prop] | None:
-    """The proposition that a text says and its domain, if it is one comparison of integers; None otherwise.
+    """Read one comparison of integers: a proposition and its domain; None for any other text.
 
     Args:
         sides: the sides of comparisons that were read before, by their text.

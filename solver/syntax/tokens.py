@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Final, Literal, NoReturn, TypeVar
 
@@ -34,7 +35,7 @@ LONGEST_INTEGER: Final = 400_000
 
 
 class Tokens:
-    """One text being read. `at` is the next token; `obligations` what the part read so far needs to make sense."""
+    """One text being read. `at` is the next token; `obligations` say where the part read so far is defined."""
 
     __slots__ = (
         "at",
@@ -69,7 +70,7 @@ class Tokens:
         return Prop.join(self.interner, "and", self.obligations)
 
     def read(self, rule: Callable[[], Result]) -> Result:
-        """The whole text by one rule."""
+        """Parse the whole text by one rule."""
         depth = self.text.count("(") if len(self.text) > 200 else 0
         depth += self.text.count("not") + self.text.count("if") if depth or len(self.text) > 200 else 0
         depth += self.text.count("-") if len(self.text) > 200 else 0
@@ -93,7 +94,7 @@ class Tokens:
         return result
 
     def define(self) -> None:
-        """The definitions behind `where`, each in terms of those before it; the names of a text hide all others."""
+        """Parse the definitions behind `where`, each in terms of those before; names of a text hide all others."""
         if "where" not in self.text or "where" not in self.tokens or "where" in self.names:
             return
         tokens, start = self.tokens, self.tokens.index("where")
@@ -118,9 +119,9 @@ class Tokens:
             self.fail(f"unexpected `{tokens[self.at]}`")
         self.at, self.tokens = 0, [*tokens[:start], ""]
 
+    @abstractmethod
     def ternary(self) -> Value:
-        """Anything at all: `a if p else b` and what binds tighter."""
-        raise NotImplementedError
+        """Parse any value: `a if p else b` and everything that binds tighter."""
 
     # ------------------------------------------------------------------ errors
 
@@ -134,7 +135,7 @@ class Tokens:
         raise ParseError(message, self.text, self.column())
 
     def refuse(self, message: str) -> None:
-        """Oblige what never holds: an error of the text, unless Python does not come to this part."""
+        """Add an obligation that never holds: an error of the text, unless Python never evaluates this part."""
         self.obligations.append(Prop.truth(self.interner, False))
         if self.refusal is None:
             self.refusal = message, self.at

@@ -1,4 +1,4 @@
-"""The texts of operations, and what the parts of the printer ask of the text being written.
+"""The texts of operations, and the interface between the parts of the printer.
 
 The printer (`solver.syntax.printer`) says how expressions and propositions are written, and hands itself to
 `solver.syntax.resugar` and `solver.syntax.float_printer`.
@@ -6,6 +6,7 @@ The printer (`solver.syntax.printer`) says how expressions and propositions are 
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 
 from solver.syntax.factored import Pieces
@@ -38,20 +39,25 @@ class Writer:
     trials: int
     work: int
 
+    @abstractmethod
     def expression(self, e: Expr) -> Text:
-        raise NotImplementedError
+        """The text of an expression."""
 
+    @abstractmethod
     def proposition(self, p: Prop) -> Text:
-        raise NotImplementedError
+        """The text of a proposition."""
 
+    @abstractmethod
     def plain(self, e: Expr) -> Sum:
-        raise NotImplementedError
+        """The terms of an expression as a sum over pieces, one for each atom."""
 
+    @abstractmethod
     def value(self, poly: Sum) -> Expr:
-        raise NotImplementedError
+        """The expression that a sum over pieces stands for."""
 
+    @abstractmethod
     def resugared(self, operation: str, arguments: tuple[Expr | Prop, ...]) -> int:
-        raise NotImplementedError
+        """The number of the piece that is an operation of the source language."""
 
     def operation(self, name: str, arguments: Sequence[Expr | Prop]) -> Text:
         """The text of an operation on these arguments."""
@@ -156,5 +162,5 @@ def ceiling_numerators(n: Expr, d: Expr) -> list[Expr]:
 
 
 def _first_in_call(text: Text) -> tuple[bool, int, str]:
-    """Names and sums before numbers, short before long."""
+    """The sort key of a call's arguments: names and sums before numbers, short before long."""
     return (text.text.isdigit() or text.text[0] == "-", len(text.text), text.text)

@@ -56,7 +56,7 @@ def expression_of(statement: Statement, atom: Atom) -> Expr:
 
 
 def conditions_of(law: Law, atom: Atom) -> list[Expr]:
-    """One of these must not be negative; none for a law that holds everywhere."""
+    """The premises of a law, one of which must not be negative; empty for a law that holds everywhere."""
     return [expression_of(premise, atom) for premise in law.premises]
 
 

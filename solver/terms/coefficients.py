@@ -16,7 +16,7 @@ HASHED: Final = 1 << 60
 
 
 def distinct_hash(number: int) -> int:
-    """A number that Python hashes as no other: of its own, -1 and -2 have the same hash, as have k and k + 2**61 - 1.
+    """A number with a hash of its own: Python gives -1 and -2 one hash, and so k and k + 2**61 - 1.
 
     >>> hash(distinct_hash(-1)) == hash(distinct_hash(-2)), hash(distinct_hash(2**61)) == hash(distinct_hash(1))
     (False, False)

@@ -22,7 +22,7 @@ from contextlib import contextmanager
 from typing import Final
 
 DEEPEST: Final = 1000
-"""Levels; beyond them an operation is refused when it is built."""
+"""Limit of nested operations; a deeper one is refused when it is built."""
 SHALLOW: Final = 20
 """Levels that every recursion limit has room for."""
 FRAMES: Final = 60
@@ -31,7 +31,7 @@ FRAMES: Final = 60
 
 @contextmanager
 def room_for(depth: int) -> Iterator[None]:
-    """Let the calls in here recurse through so many levels."""
+    """Make room for recursion through this many levels inside the `with` block."""
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(limit + FRAMES * depth)
     try:

@@ -119,7 +119,7 @@ def _modulo(terms: TermTable, e: Expr, divisor: Expr) -> Expr:
 
 
 def _distinct(args: list[Expr]) -> list[Expr]:
-    """The arguments that count, constants first, in canonical order."""
+    """The distinct nonzero arguments, constants first, in canonical order."""
     oriented = dict.fromkeys([_oriented(e) for e in args])
     return sorted(
         [e for e in oriented if e.terms or e.constant], key=lambda e: (len(e.terms) > 0, e.fingerprint, e.constant)
@@ -127,7 +127,7 @@ def _distinct(args: list[Expr]) -> list[Expr]:
 
 
 def _gcd_atom(e: Expr) -> Atom | None:
-    """The gcd that the expression is."""
+    """The atom of an expression that is a single gcd; None for any other."""
     if len(e.terms) != 1 or e.constant or e.terms[0][1] != 1:
         return None
     atoms = e.interner.monomials[e.terms[0][0]]
@@ -135,7 +135,7 @@ def _gcd_atom(e: Expr) -> Atom | None:
 
 
 def _oriented(e: Expr) -> Expr:
-    """The argument or its opposite: one of them stands for both."""
+    """The representative of an argument and its opposite."""
     return -e if (e.lead()[1] if e.terms else e.constant) < 0 else e
 
 

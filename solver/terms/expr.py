@@ -72,14 +72,14 @@ class Node:
 
     @abstractmethod
     def at(self, values: Mapping[Atom, int]) -> int:
-        """The value when those of all direct atoms are given."""
+        """The value, given those of all direct atoms."""
 
     @abstractmethod
     def replace(self, images: Mapping[Atom, Expr]) -> Node:
         """The normal form with direct atoms replaced."""
 
     def forget(self) -> None:
-        """Drop what was computed from it."""
+        """Drop the values cached on it."""
         self._atoms = self._schedule = self._symbols = self._differences = None
 
     @property
@@ -107,7 +107,7 @@ class Node:
         return found
 
     def with_atoms(self, values: Mapping[Atom, int]) -> Mapping[Atom, int]:
-        """`values` of the symbols, with those of all other atoms added."""
+        """`values` of the symbols, extended to all other atoms."""
         schedule = self.schedule
         if len(schedule) < LONG:
             return evaluate_atoms(schedule, values) if schedule else values
@@ -362,6 +362,7 @@ class TermTable(ABC):
         self.exprs: dict[tuple[Terms, int], Expr] = {}
         self.props: dict[tuple[object, ...], Node] = {}  # as `solver.terms.prop` makes them
         self.doubles: set[Atom] = set()  # the symbols that are the bits of a double: witnesses show the double
+        self.shown_names: dict[str, str] = {}  # by name of a symbol, the name that people read, where it has another
         self.zero = self.expr((), 0)
         self.one = self.expr((), 1)
 
@@ -450,7 +451,7 @@ class TermTable(ABC):
 
 
 def total(interner: TermTable, terms: Terms, constant: int, values: Mapping[Atom, int]) -> int:
-    """The value of a sum of monomials when those of its atoms are given."""
+    """The value of a sum of monomials, given those of its atoms."""
     monomials = interner.monomials
     for m, c in terms:
         for atom in monomials[m]:
@@ -460,7 +461,7 @@ def total(interner: TermTable, terms: Terms, constant: int, values: Mapping[Atom
 
 
 def evaluate_atoms(schedule: Iterable[Atom], values: Mapping[Atom, int]) -> dict[Atom, int]:
-    """`values` of the symbols, with those of the scheduled atoms added."""
+    """`values` of the symbols, extended to the scheduled atoms."""
     full = dict(values)
     for atom in schedule:
         if atom not in full:

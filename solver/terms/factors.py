@@ -196,7 +196,7 @@ def _common(q: Sum, r: Sum, depth: int) -> Sum | None:
 
 
 def primitive(poly: Sum) -> Sum:
-    """Without its content and its common variables."""
+    """The polynomial without its content and its common variables."""
     content = gcd(*poly.values())
     common: Key | None = None
     for key in poly:

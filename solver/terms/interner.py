@@ -87,7 +87,7 @@ class Interner(TermTable):
             if found is None:
                 depth = 1 + max((arg.depth for arg in args), default=0)
                 if depth > DEEPEST:
-                    raise NotExpressible(f"more than {DEEPEST:,} operations inside each other")
+                    raise NotExpressible(f"operations nested more than {DEEPEST:,} levels deep")
                 operation = OPERATIONS[kind] if kind != "function" else registered_function(name)
                 mark = hash((depth, *kind.encode(), 0, *name.encode(), *[arg.fingerprint for arg in args]))
                 order = [depth, NUMBERS[kind], *name.encode()]
@@ -182,7 +182,7 @@ class Interner(TermTable):
     # ------------------------------------------------------------------ forgetting (see `solver.terms.sweep`)
 
     def forget_operations(self) -> None:
-        """Drop the results of operations that were kept to be found again."""
+        """Drop the cached results of operations."""
         for memo in (self._quotients, self._remainders, self._relus, self._wide_products):
             memo.clear()
 

@@ -21,7 +21,7 @@ def negate(a: Interval) -> Interval:
 
 
 def hull(a: Interval, b: Interval) -> Interval:
-    """The smallest interval with both."""
+    """The smallest interval that contains both."""
     lo = None if a[0] is None or b[0] is None else min(a[0], b[0])
     hi = None if a[1] is None or b[1] is None else max(a[1], b[1])
     return lo, hi
@@ -34,7 +34,7 @@ def meet(a: Interval, b: Interval) -> Interval:
 
 
 def product(a: Interval, b: Interval) -> Interval:
-    """All `x*y`."""
+    """The interval of `x*y`."""
     if a == (0, 0) or b == (0, 0):
         return (0, 0)
     al, ah = a
@@ -61,7 +61,7 @@ def product(a: Interval, b: Interval) -> Interval:
 
 
 def power(a: Interval, exponent: int) -> Interval:
-    """All `x**exponent`, exponent >= 1; an even power is not negative."""
+    """The interval of `x**exponent`, exponent >= 1; an even power is not negative."""
     lo, hi = a
     if exponent == 1:
         return a
@@ -73,7 +73,7 @@ def power(a: Interval, exponent: int) -> Interval:
 
 
 def quotient(n: Interval, d: Interval) -> Interval:
-    """All `x // y` for y not zero; nothing is known unless the sign of y is."""
+    """The interval of `x // y` for y not zero; unbounded unless the sign of y is known."""
     dl, dh = d
     if dl is not None and dh is not None and dl > dh:
         return EVERYTHING  # facts that contradict each other, which was not noticed yet
@@ -104,7 +104,7 @@ def relu(e: Interval) -> Interval:
 
 
 def bitand(a: Interval, b: Interval) -> Interval:
-    """All `x & y`."""
+    """The interval of `x & y`."""
     (al, ah), (bl, bh) = a, b
     a_positive, b_positive = al is not None and al >= 0, bl is not None and bl >= 0
     if a_positive and b_positive:
@@ -121,7 +121,7 @@ POWER_BITS = 4096
 
 
 def raised(base: Interval, exponent: Interval) -> Interval:
-    """All `x ** y` for y >= 0 and x >= 1."""
+    """The interval of `x ** y` for y >= 0 and x >= 1."""
     (bl, bh), (el, eh) = base, exponent
     if bl is None or bl < 1 or el is None or el < 0:
         return EVERYTHING

@@ -78,7 +78,7 @@ class Operation:
     smtlib: str = ""
     """A term of SMT-LIB, or the name of a function that is uninterpreted there, if it has another."""
     coq: str = ""
-    """A term of Coq; "" for what is a function there of which nothing is known."""
+    """A term of Coq; "" for an uninterpreted function there."""
     sympy: tuple[str, ...] = ()
     """The classes of sympy and torch that are read as this; the first is written."""
     c: str = ""
@@ -109,7 +109,7 @@ def bounded_power(base: int, exponent: int) -> int:
 
 
 def _no_value(*arguments: int) -> int:
-    raise AssertionError("a symbol has the value that it is given")
+    raise AssertionError("a symbol has no value without an assignment")
 
 
 SYMBOL: Final = Operation("symbol", 0, _no_value)
@@ -233,7 +233,7 @@ DERIVED: Final[tuple[Operation, ...]] = (
         "shr", 2, lambda a, b: a >> b if b >= 0 else 0, nonnegative=(1,), constructor="shift_right", sympy=("RShift",)
     ),
 )
-"""The operations that are written with those."""
+"""The operations defined in terms of those."""
 
 
 def _root(n: int) -> int:

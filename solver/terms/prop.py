@@ -181,7 +181,7 @@ class Prop(Node):
 
     @property
     def terms(self) -> tuple[tuple[int, int], ...]:
-        """Those of the expression; none for a compound proposition."""
+        """The terms of the expression; none for a compound proposition."""
         return self.expr.terms
 
     @property

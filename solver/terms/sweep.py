@@ -68,7 +68,7 @@ def _sweep_exprs(interner: Interner) -> None:
 
 
 def _sweep_atoms(interner: Interner) -> bool:
-    """Drop composite atoms that no expression but their own mentions; whether there were any."""
+    """Drop composite atoms that only their own expression mentions; return True if there were any."""
     mentioned: set[int] = set()
     own: dict[int, Atom] = {atom.monomial: atom for atom in interner.composites.values()}
     for e in list(interner.exprs.values()):

@@ -62,7 +62,7 @@ def of_compiled(compiled: Any) -> tuple[list[Conditions], bool]:
     function = function_of(original)
     entries = entries_of(function, context) if function is not None else []
     if not entries:
-        what = "certify() of a function that has nothing compiled: it was never called, or not compiled"
+        what = "certify() of a function without compiled code: it was never called, or is not compiled"
         rejected(what, "call it once with typical arguments")
     assert function is not None
     found = [of_entry(entry, function) for entry in entries]
@@ -74,7 +74,7 @@ def of_compiled(compiled: Any) -> tuple[list[Conditions], bool]:
 
 
 def context_of(compiled: Any) -> Any:
-    """Its compilation context."""
+    """The compilation context of a compiled function."""
     if isinstance(compiled, OptimizedModule):
         return compiled.dynamo_ctx
     cells = [cell.cell_contents for cell in getattr(compiled, "__closure__", None) or ()]
@@ -82,7 +82,7 @@ def context_of(compiled: Any) -> Any:
 
 
 def is_for(read: Conditions, module: torch.nn.Module) -> bool:
-    """Return True if a module's weights have the guarded sizes."""
+    """Return True if the weights of a module have the guarded sizes."""
     for each in read.conditions:
         weight = WEIGHT.search(each.text) if each.static else None
         if weight is not None:
@@ -131,7 +131,7 @@ def of_entry(entry: Any, function: FunctionType) -> Conditions:
 
 
 def after_breaks(code: CodeType, function: FunctionType) -> Iterator[Condition]:
-    """Resume functions are compiled for sizes that are no inputs: nothing is known about these."""
+    """Conditions without an answer: resume functions are compiled for sizes that are no inputs."""
     for name in code.co_names:
         resumed = function.__globals__.get(name) if name.startswith(RESUMED) else None
         if isinstance(resumed, FunctionType):

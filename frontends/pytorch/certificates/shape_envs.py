@@ -87,7 +87,7 @@ class Reader:
             self.env.symbol(name, lo=None)
 
     def sources_of(self, symbol: sympy.Symbol) -> list[Any]:
-        """The inputs' sizes that a symbol is; none for `n` of a derived dimension `4*n`, whose source is its name."""
+        """The input sizes equal to a symbol; none for `n` of a derived dimension `4*n`, whose source is its name."""
         return [each for each in self.shapes.var_to_sources.get(symbol, ()) if not isinstance(each, ConstantSource)]
 
     def name_of(self, source: str) -> str:
@@ -148,7 +148,7 @@ class Reader:
                 yield from self._range(symbol)
 
     def is_known(self, symbol: sympy.Symbol) -> bool:
-        """Return True if it is a size of an input, or follows from one."""
+        """Return True if a symbol is a size of an input, or follows from one."""
         return str(symbol) in self.names or symbol in self.solved
 
     def _equal(self, symbol: sympy.Symbol) -> Iterator[Condition]:
@@ -194,7 +194,7 @@ class Reader:
         return Condition(text, origin, why, static=self.is_setting(symbols), derived=bool(why) or is_operators(sloc))
 
     def is_setting(self, symbols: Sequence[sympy.Symbol]) -> bool:
-        """Return True if it is about integers other than arguments and sizes: attributes and globals."""
+        """Return True if a guard is about integers other than arguments and sizes: attributes and globals."""
         names = [self.names[str(symbol)] for symbol in symbols]
         return all(not name.isidentifier() and ".shape[" not in name for name in names)
 
@@ -265,13 +265,13 @@ def first_use(node: torch.fx.Node) -> Origin | None:
 
 
 def is_operators(sloc: Any) -> bool:
-    """Return True if an operator caused it, not a branch of the program: Dynamo evaluates these itself."""
+    """Return True if an operator caused a guard, not a branch of the program: Dynamo evaluates these itself."""
     file = getattr(getattr(sloc, "framework_loc", None), "filename", None)
     return file is not None and not is_users(file) and not file.startswith(DYNAMO)
 
 
 def is_left(expression: sympy.Basic) -> bool:
-    """Return True if it is excluded: about floats only, or checked at run time."""
+    """Return True if a guard is excluded: it is about floats only, or checked at run time."""
     symbols = expression.free_symbols
     return any(map(is_unbacked, symbols)) or (bool(symbols) and all(map(is_float, symbols)))
 

@@ -39,7 +39,7 @@ EMPTY: Final = "a size of 0 has a variant of its own"
 def of_program(program: Program) -> list[Conditions]:
     """The conditions of all variants of a program; calls without a variant are not covered."""
     if not program.graphs:
-        what = "certify() of a function that has never been called: nothing is compiled"
+        what = "certify() of a function that was never called: nothing is compiled"
         rejected(what, "call it once with typical arguments")
     reasons = [fallback.reason for fallback in program.fallbacks]
     reasons += [each.reason for each in program.graphs if each.reason]

@@ -1,4 +1,4 @@
-"""Products and variances of a number of elements that data decides: gradients that branch on no size.
+"""Products and variances over data-dependent sizes, with gradients that branch on no size.
 
     >>> import torch
     >>> from frontends.pytorch import trace
@@ -69,12 +69,12 @@ def corrects(operator: torch._ops.OpOverload) -> bool:
 
 
 def is_counted(tensor: Tensor) -> bool:
-    """Return True if a size of a tensor has no hint: data decides it."""
+    """Return True if a size of a tensor has no hint: it is data-dependent."""
     return any(ours(size) and size.node.hint is None for size in tensor.shape)
 
 
 def of_product(grad: Tensor, self: Tensor, value: Tensor, dims: list[int]) -> Tensor:
-    """The product of the other elements: the quotient, and where one element is 0 that of the rest."""
+    """The gradient of a product: the quotient by the element, or the product of the rest if only this one is 0."""
     zero = self == 0
     rest = torch.where(zero, 1, self)
     for dim in dims:
@@ -84,7 +84,7 @@ def of_product(grad: Tensor, self: Tensor, value: Tensor, dims: list[int]) -> Te
 
 
 def of_variance(correction: float, grad: Tensor, self: Tensor, value: Tensor, dims: list[int]) -> Tensor:
-    """With as many elements as the correction, or fewer, a quotient by 0."""
+    """The gradient of a variance: a quotient by 0 if no degree of freedom is left."""
     wide = torch.float64 if self.dtype is torch.float64 else torch.float32
     freedom = torch.ones_like(self, dtype=wide).sum(dims, keepdim=True) - correction
     return (2 / freedom * grad).to(self.dtype) * (self - self.mean(dims, keepdim=True))

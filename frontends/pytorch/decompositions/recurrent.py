@@ -44,7 +44,7 @@ def layered(mode: str) -> None:
         input: Tensor, hx: Sequence[Tensor] | Tensor, params: Sequence[Tensor], has_biases: bool, num_layers: int,
         dropout: float, train: bool, bidirectional: bool, batch_first: bool,
     ) -> tuple[Tensor, ...]:  # fmt: skip
-        """Over batches of sequences of one length."""
+        """Run a network over batches of sequences of one length."""
         x = input.transpose(0, 1) if batch_first else input
         y, *last = network(x, None, hx, params, has_biases, num_layers, dropout, train, bidirectional)
         return y.transpose(0, 1) if batch_first else y, *last
@@ -54,16 +54,16 @@ def layered(mode: str) -> None:
         data: Tensor, batch_sizes: Tensor, hx: Sequence[Tensor] | Tensor, params: Sequence[Tensor],
         has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool,
     ) -> tuple[Tensor, ...]:  # fmt: skip
-        """Over packed sequences."""
+        """Run a network over packed sequences."""
         return network(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional)
 
     def network(
         x: Tensor, batch_sizes: Tensor | None, hx: Sequence[Tensor] | Tensor, params: Sequence[Tensor],
         has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool,
     ) -> tuple[Tensor, ...]:  # fmt: skip
-        """One layer after the other, with dropout in between."""
+        """Run one layer after the other, with dropout in between."""
         if torch.is_autocast_enabled(x.device.type):
-            unsupported(f"{mode} in autocast, which changes dtypes within its steps", AS_EAGER)
+            unsupported(f"{mode} under autocast, which changes dtypes within its steps", AS_EAGER)
         drops = dropout != 0 and train
         if drops and x.device.type != "cpu" and num_layers > 1:
             unsupported(f"{mode} with dropout between layers on {x.device.type}, whose library draws it", AS_EAGER)
@@ -107,12 +107,12 @@ class Layer(torch.autograd.Function):
     def forward(
         ctx: Any, operator: torch._ops.OpOverload, args: tuple[object, ...], *tensors: Tensor
     ) -> tuple[Tensor, ...]:
-        """Autograd notes `tensors` as the inputs; they are in `args` too."""
+        """Run the layer; autograd notes `tensors` as its inputs, which are in `args` too."""
         return tuple(current_trace().operator(operator, args, {}))
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> NoReturn:
-        unsupported("a function that is traced without gradients differentiates a recurrent layer", "gradients=True")
+        unsupported("a recurrent layer is differentiated in a trace without gradients", "gradients=True")
 
 
 for _mode in MODES:
@@ -121,7 +121,7 @@ for _mode in MODES:
 
 @composite(aten.dropout.default)
 def dropout(input: Tensor, p: float, train: bool) -> Tensor:
-    """As eager torch decomposes it."""
+    """Dropout as eager torch decomposes it."""
     if p == 0 or not train or any(type(size) is int and size == 0 for size in input.shape):
         return input
     if p == 1:

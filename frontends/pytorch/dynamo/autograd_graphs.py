@@ -58,7 +58,7 @@ def by_autograd(
 
 
 class Checked:
-    """A graph of AOTAutograd's whose first call is a test: some that it makes raise an error of its own."""
+    """A graph of AOTAutograd whose first call is a test: AOTAutograd makes some that raise an internal error."""
 
     def __init__(
         self, run: Callable[..., Any], operators: Callable[..., Any], left: Callable[[Exception], None]
@@ -98,5 +98,5 @@ def unobserved(run: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def only_watches(mode: object) -> bool:
-    """Return True for a mode of AOTAutograd's own."""
+    """Return True for a mode by which AOTAutograd only watches a call."""
     return type(mode).__module__ == WATCHING

@@ -72,7 +72,7 @@ def symshape(
 def compiled(
     module: torch.fx.GraphModule, inputs: Sequence[object], options: Mapping[str, Any], mode: str | None
 ) -> Callable[..., object]:
-    """The same, raising errors.
+    """Compile a graph of Dynamo, and raise the errors that `symshape` would log.
 
     Raises:
         ShapeError: an invalid option.
@@ -184,7 +184,7 @@ class Graph:
             self.call = functools.partial(with_floats, self.call, floats)
 
     def _runner(self, module: torch.fx.GraphModule, is_whole: bool = False) -> Callable[..., Any]:
-        """The callable of this graph, or of one of those that it consists of."""
+        """The callable of this graph, or of one of its parts."""
         if between_parts(module):
             return in_parts(module, self._runner)
         changed = changed_arguments(module.graph)
@@ -213,7 +213,7 @@ class Graph:
 
     @property
     def reason(self) -> str:
-        """Why it runs operator by operator, or empty."""
+        """The reason why the graph runs operator by operator; empty if it does not."""
         return self._reason or next((part.reason for part in self.parts if part.reason), "")
 
     def _added(self, variant: Variant) -> None:
@@ -233,7 +233,7 @@ def specialized() -> tuple[Entry, ...]:
 
 
 def with_floats(run: Callable[..., Any], places: AbstractSet[int], *args: Any) -> Any:
-    """Call a graph with floats for some of the tensors that are given."""
+    """Call a graph with floats in the place of some tensor arguments."""
     return run(*[value.item() if place in places else value for place, value in enumerate(args)])
 
 

@@ -1,4 +1,4 @@
-"""A frame as Dynamo has captured it: what its graph, its code and its objects are, before anything runs.
+"""A frame as Dynamo has captured it: its graph, code and objects, before anything runs.
 
     >>> import torch
     >>> from frontends.pytorch.dynamo.captured_frame import CapturedFrame

@@ -60,13 +60,13 @@ class Captured:
 
     references: list[ReferenceType[Any]] = field(default_factory=list)
     fallbacks: dict[str, Fallback] = field(default_factory=dict)
-    """By the question."""
+    """Eager fallbacks by question."""
     code: CodeType | None = None
-    """The code that was captured first."""
+    """The code object that was captured first."""
 
     @property
     def graphs(self) -> list[Any]:
-        """Those in use, in the order in which they were captured."""
+        """The graphs in use, in order of capture."""
         return [graph for each in self.references if (graph := each()) is not None]
 
     def report(self, fn: Any = None) -> Report:
@@ -206,7 +206,7 @@ class Captures:
 
 
 def in_our_words(found: FailedGuard, graphs: Sequence[Any], given: Mapping[str, object]) -> FailedGuard:
-    """A failed guard of Dynamo's as that of our variants which fails too, if one does."""
+    """The failed guard of our variants in the place of Dynamo's, if one fails too."""
     names = {name.removesuffix(DIRECT) for name in found.code.co_names}
     compiled = next((each.compiled for each in graphs if each.name in names), None)
     cause = "" if compiled is None else compiled.cause(given)
@@ -230,8 +230,8 @@ def registered(register: Callable[[Callback], object], callback: Callback) -> No
     """Register a callback, and again each time that torch forgets it."""
 
     def notice(args: object) -> None:
-        """Torch alone holds this function, which goes when its callbacks are cleared. It raises no error, whose
-        traceback would hold it."""
+        """A callback that only torch references, so that it is collected when torch clears its callbacks. It never
+        raises: a traceback would keep it alive."""
 
     register(notice)
     register(callback)

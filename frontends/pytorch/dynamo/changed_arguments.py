@@ -23,7 +23,7 @@ from typing import Any, Final
 import torch
 
 OF_METADATA: Final = frozenset(("requires_grad_", "detach_", "set_", "as_strided", "retain_grad", "register_hook"))
-"""Methods that do something else to a copy."""
+"""Methods that have another effect on a copy."""
 IN_PLACE: Final = frozenset((
     *("iadd", "isub", "imul", "itruediv", "ifloordiv", "imod", "ipow", "imatmul"),
     *("iand", "ior", "ixor", "ilshift", "irshift", "setitem"),
@@ -96,8 +96,8 @@ def with_copies(module: torch.fx.GraphModule, places: Sequence[int]) -> torch.fx
 def written_back(
     run: Callable[..., Any], original: torch.fx.GraphModule, places: Sequence[int]
 ) -> Callable[..., Any]:
-    """The original graph, by what runs the one with copies, unless autograd forbids the change or another argument
-    may see it."""
+    """The original graph by way of the one with copies, unless autograd forbids the change or another argument may see
+    it."""
     values = [node.meta.get("example_value") for node in original.graph.find_nodes(op="placeholder")]
     same = {id(values[place]): place for place in places}
     returned = [same.get(id(node.meta.get("example_value"))) for node in results(original.graph)]

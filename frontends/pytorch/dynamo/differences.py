@@ -66,7 +66,7 @@ class Difference:
 
 
 def difference(module: torch.fx.GraphModule) -> str:
-    """Why a graph of Dynamo would not do what its program does, with the line; empty if no difference is known."""
+    """The known difference between a graph of Dynamo and its program, with the line; empty if there is none."""
     captured = CapturedFrame.now(module)
     return reason(captured, DIFFERENCES)
 
@@ -224,7 +224,7 @@ def leaf_in_graph(captured: CapturedFrame) -> Iterator[Origin]:
 
 
 def dropped_backward(captured: CapturedFrame) -> Iterator[Origin]:
-    """Calls of `backward` of which the graph has nothing: its leaves come from an earlier graph."""
+    """Calls of `backward` that the graph lacks: their leaves come from an earlier graph."""
     if not any(node.target is torch.autograd.grad for node in captured.nodes):
         for code in captured.codes:
             for place in code_facts.attribute_reads(code, "backward"):
@@ -261,7 +261,7 @@ def makes_generator(captured: CapturedFrame) -> Iterator[Origin]:
 
 
 def changed_settings(captured: CapturedFrame) -> Iterator[Origin | None]:
-    """Torch's settings, which a graph would not change again."""
+    """Changes of torch's settings, which a graph would not repeat."""
     yield from (code_facts.place_of(node) for node in captured.nodes if node.target in SETTERS)
     for code in captured.codes:
         for name in AUTOCAST:
@@ -283,11 +283,11 @@ DIVIDED: Final = (
     Difference("an attribute that may be missing is set on a function", "Dynamo does not see it", missing_attribute),
     Difference("a generator in a frame with a graph break", "Dynamo may run it to its end", makes_generator),
 )
-"""Those of frames with graph breaks."""
+"""Differences of frames with graph breaks."""
 
 
 def unpreserved_checkpoint(captured: CapturedFrame) -> Iterator[Origin | None]:
-    """Checkpoints that draw anew when they compute again, or that ask whether gradients are recorded."""
+    """Checkpoints that draw new random numbers at recomputation, or ask whether gradients are recorded."""
     asks = any(True for code in captured.codes for _ in code_facts.attribute_reads(code, "is_grad_enabled"))
     for node in captured.nodes:
         if node.target is torch.ops.higher_order.tag_activation_checkpoint:

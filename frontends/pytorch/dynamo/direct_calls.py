@@ -37,7 +37,7 @@ from torch.nn.modules import module as modules
 from frontends.pytorch.shape_env.symbols import shown
 
 MISSED: Final = object()
-"""The result where no entry accepts the call."""
+"""The result if no entry accepts the call."""
 HOOKS: Final = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 GLOBAL_HOOKS: Final = tuple([getattr(modules, f"_global{name}") for name in HOOKS])
 NUMBER: Final = re.compile(r"(?<![\w.])\d+(\.\d+)?")
@@ -189,8 +189,8 @@ class DirectCalls:
 
 
 def closest(entries: Sequence[tuple[Any, CodeType]], given: Mapping[str, object]) -> FailedGuard | None:
-    """The guard that a call fails of the entry that is closest: the one that has passed most guards. None if there is
-    no entry, or one accepts the call."""
+    """The failed guard of the closest entry, the one that passed most guards. None if there is no entry, or one accepts
+    the call."""
     failed = []
     for guards, code in entries:
         found = guards.check_verbose(given)
@@ -286,8 +286,8 @@ def over(function: FunctionType, closure: tuple[CellType, ...] | None, code: Cod
 
 
 def binding(function: FunctionType) -> Callable[..., Bind]:
-    """Makes, of the cells of its free variables, a function that binds arguments as `function` does, to the locals that
-    Dynamo's guards read: parameters and free variables."""
+    """A function from the cells of the free variables to a binder of arguments: it binds as `function` does, to the
+    locals that Dynamo's guards read (parameters and free variables)."""
     parameters = inspect.signature(function, follow_wrapped=False).parameters
     signature, scope = printed(list(parameters.values()))
     free = function.__code__.co_freevars

@@ -36,7 +36,7 @@ def explain(compiled: Any, *, kernels: bool = False) -> str:
 
 
 def report(compiled: Any) -> Report:
-    """The same as data; `.save("report.html")` writes a page.
+    """The description as data; `.save("report.html")` writes a page.
 
     Raises:
         ShapeError: it is not compiled by this backend.

@@ -43,12 +43,12 @@ def after_failed_capture(error: BaseException) -> None:
 
 
 def run_once(frame: object, entry: object, state: object) -> ConvertFrameReturn:
-    """Nothing is compiled; frames that this one calls may use what is."""
+    """Skip a frame once: frames that it calls may use compiled code, and nothing new is compiled."""
     return ConvertFrameReturn(
         frame_exec_strategy=FrameExecStrategy(FrameAction.SKIP, FrameAction.RUN_ONLY), apply_to_code=False
     )
 
 
 def leave() -> None:
-    """The first of the two ends; torch sets its callback again when this frame returns."""
+    """End the first of the two evaluations; torch sets its callback again when this frame returns."""
     set_eval_frame(None)

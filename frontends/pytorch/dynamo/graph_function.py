@@ -81,7 +81,7 @@ def function_of(
                 entered.pop()
             for each in dying.get(node, ()):
                 del known[each]
-        raise AssertionError("a graph without an output")
+        raise AssertionError("a graph has no output node")
 
     # with named parameters, which name the arguments
     if names is None:
@@ -135,8 +135,8 @@ def called(node: torch.fx.Node, module: torch.nn.Module) -> Callable[..., object
 
 
 def gives_nothing(*args: object, **kwargs: object) -> None:
-    """A function of the program that Dynamo leaves in the graph for its effect, which a trace has only once."""
-    unsupported("a function that is allowed in graphs gives nothing", "call it outside of the compiled function")
+    """Refuse a function that Dynamo leaves in the graph for its effect: a trace would run it once."""
+    unsupported("a function that is allowed in graphs returns nothing", "call it outside of the compiled function")
 
 
 def step_by_place(nodes: Sequence[torch.fx.Node]) -> dict[torch.fx.Node, Step | None]:

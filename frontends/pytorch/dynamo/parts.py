@@ -28,8 +28,8 @@ LAYERS: Final = (torch.lstm, torch.gru, torch.rnn_tanh, torch.rnn_relu)
 
 
 def between_parts(module: torch.fx.GraphModule) -> dict[torch.fx.Node, tuple[torch.fx.Node, ...]]:
-    """The calls of a graph that are no part of what is compiled, and for each the graphs that it calls: conditionals,
-    recurrent layers that learn, and checkpoints with such layers."""
+    """The calls between the compiled parts of a graph, each with the graphs that it calls: conditionals, trained
+    recurrent layers, and checkpoints with such layers."""
     found: dict[torch.fx.Node, tuple[torch.fx.Node, ...]] = {}
     for node in module.graph.nodes:
         if node.target is CONDITIONAL:
@@ -78,7 +78,7 @@ def changes_after_branch(graph: torch.fx.Graph) -> bool:
 
 
 def tensors_at(node: torch.fx.Node) -> list[torch.Tensor]:
-    """The tensors that an operator takes and gives."""
+    """The tensor operands and results of an operator."""
     values = [each.meta.get("example_value") for each in (*node.all_input_nodes, node) if node.op != "placeholder"]
     return [value for value in tree_leaves(values) if isinstance(value, torch.Tensor)]
 
@@ -86,7 +86,7 @@ def tensors_at(node: torch.fx.Node) -> list[torch.Tensor]:
 def in_parts(
     module: torch.fx.GraphModule, compiled: Callable[[torch.fx.GraphModule], Callable[..., Any]]
 ) -> Callable[..., Any]:
-    """A graph with such calls as a function: `compiled` makes what runs its parts and the graphs that are called."""
+    """A graph with such calls as a function: `compiled` compiles its parts and the called graphs."""
     whole = torch.fx.GraphModule(module, torch.fx.Graph())
     given: dict[torch.fx.Node, torch.fx.Node] = {}
     whole.graph.output(whole.graph.graph_copy(module.graph, given))

@@ -258,7 +258,7 @@ class Program:
                 calls.refresh(self._region, self._called)
 
     def _question(self, args: Sequence[object], kwargs: Mapping[str, object]) -> bool:
-        """Note why no entry accepts a call; returns whether its recompile limit is exhausted."""
+        """Note why no entry accepts a call; return True if its recompile limit is exhausted."""
         found = self._direct.failed_guard(args, kwargs)
         if found is None:
             self._cause = "first call" if not self.graphs else "Dynamo has met other code"
@@ -359,7 +359,7 @@ class Program:
         return self.report().text(kernels=kernels)
 
     def report(self) -> Report:
-        """The same as data; `.save("report.html")` writes a page."""
+        """The report as data; `.save("report.html")` writes a page."""
         from frontends.pytorch.variants.report import report_of
 
         fallbacks = [*self.fallbacks, *[Fallback("", each.reason) for each in self.graphs if each.reason]]

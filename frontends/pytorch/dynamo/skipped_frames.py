@@ -39,7 +39,7 @@ BREAKS: Final = "graph_break"
 
 NO_OPERATORS: Final = "no operators on tensors"
 EMPTY: Final = ("No ops traced", "no tensor-related objects found")
-"""In torch's reasons for which it skips such a frame."""
+"""Words in torch's reasons for skipping such a frame."""
 
 
 class NoOperators(Unsupported):

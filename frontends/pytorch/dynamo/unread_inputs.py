@@ -77,7 +77,7 @@ def unread(inputs: Sequence[torch.fx.Node]) -> dict[torch.fx.Node, None]:
     while waiting:
         node = waiting.pop()
         if isinstance(node.meta.get("val"), torch.Tensor):
-            unsupported(f"{node.target}: it reads the size of a ragged axis, which is no number", READ_LENGTHS)
+            unsupported(f"{node.target}: it reads the size of a ragged axis, which is not a number", READ_LENGTHS)
         found[node] = None
         waiting += [user for user in node.users if user.op != "output" and user not in found]
     return found

@@ -86,7 +86,7 @@ class Form:
 
     @cached_property
     def _apart(self) -> Callable[[Sequence[torch.Tensor]], bool | None] | None:
-        """The same in C, which caches by data pointers: 0.125 us for ten tensors."""
+        """The overlap test in C, cached by data pointers: 0.125 us for ten tensors."""
         results = [*[result for _, result in self.inputs], *self.constants]
         if any(each.metadata is None or each.metadata.device.type != "cpu" for each in results):
             return None

@@ -140,12 +140,12 @@ class Values:
                 self._tensors[result] = Shared(parent.base, result, parent, operation, place)
 
     def _inplace_view(self, operation: Operation) -> None:
-        """`t_` and the like: the tensor becomes a view of its former value."""
+        """Functionalize `t_` and the like: the tensor becomes a view of its former value."""
         result = operation.args[0]
         alias = self.tensor(result)
         plain = without_underscore(operation.target)
         if plain is None or not is_view(plain) or alias.parent is None:
-            raise Unsupported(f"{operation.target} works in place, and has no functional variant")
+            raise Unsupported(f"{operation.target} mutates its argument and has no functional variant")
         view = replace(operation, target=plain)
         source = self.current(alias.parent)
         made = self._emit(plain, (source, *[self.argument(arg) for arg in view.args[1:]]), view, 0, result.metadata)
@@ -156,16 +156,16 @@ class Values:
         given = dict(zip([argument.name for argument in schema.arguments], operation.args)) | operation.kwargs
         written = [a.name for a in schema.arguments if a.alias_info is not None and a.alias_info.is_write]
         if len(written) != 1 or not isinstance(given.get(written[0]), Result):
-            raise Unsupported(f"{operation.target} works in place, and has no functional variant")
+            raise Unsupported(f"{operation.target} mutates its argument and has no functional variant")
         target = self.tensor(given[written[0]])
         kind = given[written[0]].metadata
         out = next(argument for argument in schema.arguments if argument.name == written[0]).is_out
         plain = without_out(operation.target) if out else without_underscore(operation.target)
         if plain is None:
-            raise Unsupported(f"{operation.target} works in place, and has no functional variant")
+            raise Unsupported(f"{operation.target} mutates its argument and has no functional variant")
         if is_random(operation) and not is_packed(kind):
             # numbers are drawn in memory order
-            raise Unsupported(f"{operation.target} draws numbers in memory order, and its tensor is not contiguous")
+            raise Unsupported(f"{operation.target} draws random numbers into a tensor that is not contiguous")
         args = [self.argument(arg) for arg in operation.args]
         named = {name: value for name, value in self._named(operation).items() if not (out and name == written[0])}
         defaults = {argument.name: argument for argument in schema.arguments if argument.has_default_value()}
@@ -187,15 +187,15 @@ class Values:
         self._write(target, value)
 
     def _replaced(self, result: Result, before: Metadata, value: Result) -> None:
-        """An empty `out` tensor: it owns new memory from here on."""
+        """Replace an empty `out` tensor: it owns new memory from here on."""
         if not any(isinstance(size, int) and size == 0 for size in before.sizes):
-            raise Unsupported("an `out` tensor with elements is resized to the result's sizes")
+            raise Unsupported("a nonempty `out` tensor is resized to the result's sizes")
         assert result.metadata is not None
         converted = self._call(aten._to_copy.default, (value,), result.metadata, dtype=result.metadata.dtype)
         self._tensors[result] = Shared(Base(converted), converted)
 
     def _statistics(self, operation: Operation) -> None:
-        """Batch normalization, which in training updates its running statistics."""
+        """Functionalize batch normalization, which in training updates its running statistics."""
         mean, variance = operation.args[3], operation.args[4]
         if not operation.args[STATISTICS[operation.target]] or mean is None or variance is None:
             self._plain(operation)
@@ -279,7 +279,7 @@ def _meets(operation: Operation, kind: Metadata) -> bool:
 
 
 def without_underscore(target: torch._ops.OpOverload) -> torch._ops.OpOverload | None:
-    """`add` for `add_`."""
+    """The functional form of an in-place operator: `add` for `add_`."""
     if target in NAMED_OTHERWISE:
         return NAMED_OTHERWISE[target]
     name = target._schema.name.partition("::")[2]

@@ -108,8 +108,8 @@ class Sizes:
         return value
 
     def _require(self, value: SymInt | SymFloat) -> None:
-        """The integer of a float is 0 to the engine where there is none, and an error to Python; so is the quotient of
-        floats by 0 that is rounded down."""
+        """Check that the integer of a float, or a rounded quotient of floats, exists: otherwise it is 0 to the engine
+        and an error to Python."""
         is_float = isinstance(value, SymFloat)
         read = value.value.arguments if isinstance(value, SymFloat) else (value.expr,)
         domain, total = value.domain, value.operations.true
@@ -141,7 +141,7 @@ class Sizes:
         """Check that every symbol in it is bound."""
         missing = [atom.name for atom in self._lowering.missing]
         if missing:
-            raise TraceError(f"{', '.join(missing)}: used before the operator that gives the value")
+            raise TraceError(f"{', '.join(missing)}: used before the operator that computes the value")
         return lowered
 
     def _float(self, value: SymFloat) -> fx.Node | float:
@@ -333,7 +333,7 @@ class GraphBuilder:
         if isinstance(value, Result):
             found = self._nodes.get(value)
             if found is None and value.constant is None:
-                raise EscapedTensor("a tensor of another trace is used: it was kept where this one has found it")
+                raise EscapedTensor("a tensor of another trace is used, which the program has kept")
             return self.constant(value) if found is None else found
         if isinstance(value, Node):
             return self.sizes.number(value.value)
@@ -348,7 +348,7 @@ class GraphBuilder:
         operations: Iterable[Operation],
         floats: Collection[Atom] = (),
     ) -> None:
-        """Placeholders for tensors and for numbers, of which some are floats, and these operators behind them."""
+        """Emit placeholders for tensors and for numbers, some of which are floats, then these operators."""
         for name, result in tensors:
             self.placeholder(name, result)
         for atom in numbers:
@@ -360,7 +360,7 @@ class GraphBuilder:
         """The graph with these outputs."""
         self._checks()
         if self._waiting:
-            raise TraceError(f"no operator gives the values that a check needs: {self._waiting[0]}")
+            raise TraceError(f"no operator computes the values that a check needs: {self._waiting[0]}")
         self.graph.output(outputs)
         root = torch.nn.Module()
         for name, tensor in self.attributes.items():

@@ -80,7 +80,7 @@ def differentiate(recorder: Recorder, inputs: Sequence[Traced], values: Sequence
         if constant.constant.requires_grad:
             leaves.append((constant, constant.constant))
     if not leaves:
-        unsupported("a tensor is returned whose gradient leads to nothing that the caller has", "detach it", None)
+        unsupported("a tensor is returned whose gradient reaches no tensor of the caller", "detach it", None)
     kinds = [_kind_of_tangent(recorder, each.metadata) for each in outputs.values()]
     tangents = [tensor_of(kind, recording.result(kind)) for kind in kinds]
     recorder.backward = True
@@ -117,7 +117,7 @@ def _hooks_apart(parameters: Sequence[torch.Tensor]) -> Iterator[None]:
 
 
 def _kind_of_tangent(recorder: Recorder, output: Metadata) -> Metadata:
-    """A tangent has its output's strides; contiguous if the output may overlap itself or have gaps."""
+    """The metadata of a tangent: its output's strides, or contiguous if the output may overlap itself or have gaps."""
     order = order_of(recorder.env, output)
     if order is not None and order.dense:
         return recorder.kinds.like(output)

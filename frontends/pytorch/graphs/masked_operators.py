@@ -126,12 +126,12 @@ def divisor(site: Site, value: Any, behind: int) -> Any:
     if isinstance(value, torch.Tensor):
         return torch.where(site.mask(behind), value, torch.ones((), dtype=value.dtype, device=value.device))
     if value == 0:
-        raise NotMasked("a division by 0, which only a selected element makes an error")
+        raise NotMasked("a division by 0, which is an error for selected elements only")
     return value
 
 
 def numbered(site: Site) -> None:
-    """An operator on other tensors that reads how many elements are selected."""
+    """An operator on other tensors that reads the count of selected elements."""
     site.gives(by_count(site, [outside(site, value) for value in site.operation.args]))
 
 
@@ -151,7 +151,7 @@ QUOTIENTS: Final = (aten.div.Tensor, aten.div.Scalar)
 
 
 def by_count(site: Site, args: Sequence[Any]) -> Tensor:
-    """Arithmetic of a tensor and a number made of how many elements are selected, which is a tensor here."""
+    """Arithmetic of a tensor and a number computed from the count of selected elements, a tensor here."""
     target, operands = site.operation.target, site.operation.args
     if target in ARITHMETIC and len(args) == 2 and not site.operation.kwargs and isinstance(operands[1], Node):
         whole = args[0]
@@ -174,7 +174,7 @@ def number_tensor(site: Site, number: Node) -> Tensor:
         return polynomial(site, value.expr)
     if number.kind == "float":
         return quotient(site, value.value.program.node, value.value.arguments)
-    raise NotMasked("a truth value made of how many elements are selected")
+    raise NotMasked("a truth value computed from the count of selected elements")
 
 
 def polynomial(site: Site, expr: Expr) -> Tensor:
@@ -216,7 +216,7 @@ def quotient(site: Site, step: Step, arguments: Sequence[Expr]) -> Tensor:
 
 @rule(aten._assert_scalar.default)
 def checked(site: Site) -> None:
-    """A check that an element is selected is made of the mask; another one reads how many there are."""
+    """Rewrite a check: that an element is selected is computed from the mask; other checks read the count."""
     condition, message = site.operation.args
     truth = condition.value
     ways = [site.selection.number.value >= 1, site.selection.number.value != 0]
@@ -232,7 +232,7 @@ def checked(site: Site) -> None:
 
 @rule(aten.index.Tensor)
 def selected(site: Site) -> None:
-    """All elements stand for those that the mask selects."""
+    """Rewrite a selection: all elements stand for the selected ones."""
     source, indices = site.operation.args
     if site.axis(source) is not None:
         raise NotMasked("an index of selected elements")
@@ -291,7 +291,7 @@ def picks_by(site: Site, indices: Sequence[Result | None]) -> int:
 
 @rule(aten.index_put.default)
 def written(site: Site) -> None:
-    """A choice between the new values and the old ones."""
+    """Rewrite a masked write as a select of new and old values."""
     given = site.given
     target, values = given["self"], given["values"]
     axis = picks_by(site, given["indices"])
@@ -307,7 +307,7 @@ def written(site: Site) -> None:
 
 @rule(aten.masked_scatter.default)
 def scattered(site: Site) -> None:
-    """Elements that the same mask has selected are written where they were."""
+    """Rewrite a scatter of elements that the same mask selected: they are written where they were."""
     target, _, source = site.operation.args
     kind = site.rewriting.kind(target)
     if site.axis(source) != 0 or len(source.metadata.sizes) != 1 or len(kind.sizes) != site.rank:
@@ -317,7 +317,7 @@ def scattered(site: Site) -> None:
 
 @rule(aten.masked_scatter_backward.default)
 def scattered_gradient(site: Site) -> None:
-    """The gradient of what is written by the mask is what the mask selects of it."""
+    """The gradient of a masked write with respect to its values: the mask selects from the gradient."""
     gradient = site.operation.args[0]
     if site.axis(site.operation.output) != 0 or len(site.operation.output.metadata.sizes) != 1:
         raise NotMasked("other elements than those of the mask")

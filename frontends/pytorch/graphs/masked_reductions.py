@@ -53,11 +53,11 @@ IDENTITIES: Final[dict[object, Callable[[torch.dtype], float]]] = {
     **dict.fromkeys((aten.amax.default, aten.max.default, aten.logsumexp.default), least),
     **dict.fromkeys((aten.amin.default, aten.min.default), most),
 }
-"""Of each reduction the number that changes no result."""
+"""The identity of each reduction: the number that changes no result."""
 
 @rule(*IDENTITIES)
 def reduced(site: Site) -> None:
-    """A reduction over all elements, of which those that are not selected are the identity."""
+    """A reduction over all elements, with the identity for those that are not selected."""
     source = site.given["self"]
     identity = IDENTITIES[site.operation.target]
     if site.operation.target is aten.linalg_vector_norm.default and not site.given["ord"] >= 0:
@@ -108,7 +108,7 @@ def applied(target: Any, whole: Tensor, over: Sequence[int], given: dict[str, Ar
 
 @rule(aten.mean.default, aten.mean.dim)
 def averaged(site: Site) -> None:
-    """The sum of the selected elements by how many they are, in the dtype that sums accumulate in."""
+    """The mean of the selected elements: their sum by their count, in the dtype that sums accumulate in."""
     given, source = site.given, site.given["self"]
     dims, keepdim = dims_of(site)
     axis = site.axis(source)
@@ -165,7 +165,7 @@ ALONG: Final = {
 
 @rule(*ALONG)
 def along(site: Site) -> None:
-    """The elements of several axes of a mask are one axis, in the order in which they are selected."""
+    """An operator along selected elements: the axes of the mask become one, in the order of selection."""
     given, target = dict(site.given), site.operation.target
     output = site.operation.output
     axis, rank = site.axis(output), len(site.rewriting.kind(output).sizes)
@@ -225,7 +225,7 @@ def extreme_along(site: Site) -> None:
 
 @rule(aten.var.correction, aten.std.correction)
 def variance(site: Site) -> None:
-    """The mean of squared deviations; as in eager torch, NaN without a degree of freedom."""
+    """The variance, a mean of squared deviations; as in eager torch, NaN without a degree of freedom."""
     given, source = site.given, site.given["self"]
     dims, keepdim = dims_of(site)
     axis, kind = site.axis(source), site.rewriting.kind(source)
@@ -328,7 +328,7 @@ def lost_gradient(site: Site) -> None:
 
 @rule(aten.nll_loss_forward.default)
 def likelihood(site: Site) -> None:
-    """Rows that are not selected have the class that is ignored."""
+    """The negative log likelihood: rows that are not selected get the ignored class."""
     given = site.given
     rows, classes = given["self"], given["target"]
     if site.rank != 1 or site.axis(rows) != 0 or len(site.rewriting.kind(rows).sizes) != 2 or site.axis(classes) != 0:

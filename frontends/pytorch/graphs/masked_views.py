@@ -77,7 +77,7 @@ def along(site: Site) -> None:
 
 
 def moved(site: Site, source: Result, dim: int) -> int:
-    """The axis of all elements for one of the selected ones, not theirs; or where a new one comes."""
+    """The position among all axes of an axis beside the selected elements, or of a new axis."""
     axis = site.axis(source)
     assert axis is not None
     return dim + site.rank - 1 if dim > axis else dim
@@ -107,7 +107,7 @@ def spread(site: Site, source: Result, dims: Sequence[int]) -> list[int]:
 
 @rule(aten.view.default, aten._unsafe_view.default)
 def viewed(site: Site) -> None:
-    """Other axes are split or merged, apart from that of the selected elements."""
+    """A view that splits or merges axes other than that of the selected elements."""
     source, output = site.operation.args[0], site.operation.output
     before, after = site.axis(source), site.axis(output)
     if before is None or after is None:

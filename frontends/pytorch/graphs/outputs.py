@@ -105,7 +105,7 @@ class Outputs:
             if known is None or (isinstance(known, View) and known.of == "hidden" and known.creation is None):
                 how[place] = mark
             elif not isinstance(known, int):
-                unsupported("a conjugate or a negative is returned that is a view of something else", MADE, None)
+                unsupported("a lazy conjugate or negative is returned that is a view of another tensor", MADE, None)
         return replace(self, how=tuple(how))
 
     def with_gradient(self, values: Sequence[object]) -> list[object]:
@@ -190,7 +190,7 @@ class _Relations:
 
     def _how(self, place: int, value: object) -> View | int | Literal["apart"] | None:
         if isinstance(value, torch.Tensor) and not isinstance(value, Traced):
-            unsupported("a tensor is returned that the function was not given and did not make", COPY, None)
+            unsupported("the function returns a tensor that is neither an argument nor made by it", COPY, None)
         if not isinstance(value, Traced) or id(value) in self._inputs:
             return None
         if self._first[id(value)] != place:
@@ -200,7 +200,7 @@ class _Relations:
             return "apart" if value.result in self._detached and not value.requires_grad else None
         if base.dtype is not value.dtype:
             if value.requires_grad and (not isinstance(base, Traced) or id(base) in self._inputs):
-                what = "a view of another dtype is returned of what has a gradient"
+                what = "a view of another dtype is returned, of a tensor that has a gradient"
                 unsupported(what, COPY, None)
             return None
         creation = _creation(value)
@@ -210,14 +210,14 @@ class _Relations:
         detached = creation == WITHOUT_GRADIENT
         creation = creation if creation == SEVERAL else None
         if not isinstance(base, Traced):
-            unsupported("a view is returned of a tensor that the function was not given", COPY, None)
+            unsupported("the function returns a view of a tensor that is not an argument", COPY, None)
         known: dict[Of, dict[int, int]] = {"input": self._inputs, "base": self._at, "output": self._first}
         for of, places in known.items():
             found = places.get(id(base))
             if found is not None:
                 return View(of, found, creation, detached)
         if value.requires_grad and value.is_leaf:
-            what = "a view is returned that was made without gradients, of what has one"
+            what = "a view is returned that was made without gradients, of a tensor that has one"
             unsupported(what, "return that as well", None)
         return View("hidden", 0, creation)
 

@@ -9,7 +9,7 @@
     >>> inputs = (torch.randn(3, 8, requires_grad=True), torch.randn(8, 4, requires_grad=True))
     >>> joint = functional_joint(trace(program, inputs, gradients=True), LOWERINGS)
     >>> [str(result.metadata) for result in joint.saved]       # the product, and what it was made from
-    ['float32[x_size0, w_size1]', 'float32[x_size0, x_size1]', 'float32[w_size0, w_size1]']
+    ['float32[x.shape[0], w.shape[1]]', 'float32[x.shape[0], x.shape[1]]', 'float32[w.shape[0], w.shape[1]]']
 
 Elementwise operators and views are recomputed, since kernels fuse them with their consumers. The saved results are a
 minimum cut between values that only the forward can compute and those that the backward reads, weighted by bytes for

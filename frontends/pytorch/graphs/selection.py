@@ -96,7 +96,7 @@ class Rewriting:
 
 @dataclass(frozen=True)
 class Site:
-    """An operator that is rewritten, and what the rules ask of it."""
+    """An operator that is rewritten, with the queries of the rules about it."""
 
     rewriting: Rewriting
     operation: Operation
@@ -127,7 +127,7 @@ class Site:
         return own[0]
 
     def is_number(self, node: Node) -> bool:
-        """Return True if a number is how many elements are selected."""
+        """Return True if a number is the count of selected elements."""
         return node is self.selection.number
 
     def whole(self, value: Result) -> Traced:
@@ -177,13 +177,13 @@ class Site:
     # ------------------------------------------------------------------ what is given
 
     def stands(self, made: torch.Tensor, output: Result | None = None) -> None:
-        """A tensor stands for the operator's result."""
+        """Let a tensor stand for the operator's result."""
         result = self.operation.output if output is None else output
         assert isinstance(made, Traced)
         self.rewriting.whole[result] = made
 
     def gives(self, made: torch.Tensor, output: Result | None = None, like: Result | None = None) -> None:
-        """A tensor is the operator's result; `like` has the result's layout, where the tensor may have another.
+        """Make a tensor the operator's result; `like` has the result's layout, if the tensor may have another.
 
         Raises:
             NotMasked: it has another dtype or layout.

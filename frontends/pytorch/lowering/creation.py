@@ -26,7 +26,7 @@ def ones(at: Site, *given: object, **options: object) -> Value:
 
 @lowering(aten.full.default, aten.full_like.default, aten.new_full.default)
 def full(at: Site, given: object, *rest: Argument, **options: object) -> Value:
-    """The fill value is the last argument."""
+    """Lower `full` and its like: the fill value is the last argument."""
     return at.operand(rest[-1])
 
 
@@ -37,7 +37,7 @@ def scalar_tensor(at: Site, value: Argument, **options: object) -> Value:
 
 @lowering(aten.arange.default, aten.arange.start, aten.arange.start_step)
 def arange(at: Site, *numbers: Argument, **options: object) -> Value:
-    """Integers are exact; floats are start + i * step in double, as in eager."""
+    """Lower `arange`: integers are exact; floats are start + i * step in double, as in eager."""
     start, _, step = (0, *numbers, 1) if len(numbers) == 1 else (*numbers, 1)[:3]
     if isinstance(start, Value) or isinstance(step, Value) or at.dtype == "bool":
         raise Declined
@@ -69,7 +69,7 @@ class Kept:
 
 @lowering(aten.native_dropout.default)
 def native_dropout(at: Site, x: Value, share: float, training: bool | None) -> Lowered:
-    """On accelerators the operator uses another generator sequence than `bernoulli_`."""
+    """Lower dropout; on accelerators it uses another generator sequence than `bernoulli_`."""
     kind = at.kinds[1]
     if kind is None or kind.device.type != "cpu" or training is False or not isinstance(share, float):
         raise Declined

@@ -61,7 +61,7 @@ def place_of(form: Form) -> Places:
     seen = {each for each in (*form.outputs, *form.changed) if isinstance(each, Result)}
     for each in apart:
         if each in seen or each not in literals.union(given) or not is_number(each):
-            raise Unsupported(f"a program on both {device} and {where[each]} is no program of loops")
+            raise Unsupported(f"a program with tensors on both {device} and {where[each]} has no kernels")
     literals.update(results_of([each.args for each in writing]))
     return Places(device, frozenset(apart) - literals)
 

@@ -18,7 +18,7 @@ aten: Final = torch.ops.aten
 
 @lowering(aten.gather.default)
 def gather(at: Site, x: Value, axis: int, index: Value, *, sparse_grad: bool = False) -> Value:
-    """Along the other axes, each element keeps its index."""
+    """Lower `gather`: along the other axes, each element keeps its index."""
     if not x.rank or index.dtype != "int64" or x.dtype not in DTYPES:
         raise Declined
     axis %= x.rank
@@ -32,7 +32,7 @@ def gather(at: Site, x: Value, axis: int, index: Value, *, sparse_grad: bool = F
 
 @lowering(aten._unsafe_index.Tensor)
 def unsafe_index(at: Site, x: Value, indices: list[Value | None]) -> Value:
-    """The indexed axes are replaced by the broadcast axes of the indices.
+    """Lower advanced indexing: the broadcast axes of the indices replace the indexed axes.
 
     The operator's caller guarantees that indices are in bounds; nothing outside is read in any case.
     """

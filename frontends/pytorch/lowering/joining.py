@@ -21,7 +21,7 @@ aten: Final = torch.ops.aten
 
 @lowering(aten.cat.default)
 def cat(at: Site, tensors: list[Value], axis: int = 0) -> Value:
-    """Empty tensors of rank 1 are ignored, as in torch."""
+    """Lower concatenation; empty tensors of rank 1 are ignored, as in torch."""
     rank = len(at.sizes)
     axis %= rank
     pieces = [x for x in tensors if x.rank == rank]
@@ -58,7 +58,7 @@ def _with(sizes: tuple[Expr, ...], axis: int, size: Expr) -> tuple[Expr, ...]:
 
 @lowering(aten.constant_pad_nd.default)
 def constant_pad_nd(at: Site, x: Value, pad: list[Size], value: Argument = 0) -> Value:
-    """Negative padding removes elements, as in the gradient of padding."""
+    """Lower constant padding; negative padding removes elements, as in the gradient of padding."""
     widths = [at.size(each) for each in pad]
     around, made = at.operand(value), x.cast(at.dtype)
     for place in range(len(pad) // 2):
@@ -74,7 +74,7 @@ def constant_pad_nd(at: Site, x: Value, pad: list[Size], value: Argument = 0) ->
 
 
 def _within(at: Site, around: Value, x: Value, axis: int, start: Expr, size: Expr) -> Value:
-    """A longer axis: x between two parts of another tensor."""
+    """Extend an axis: x between two parts of another tensor."""
     end = start + x.sizes[axis]
     tensors = [around.tensor, x.tensor, around.tensor]
     bounds: Sizes = (start, end)
@@ -99,7 +99,7 @@ PARTS: Final[dict[object, Callable[..., Value]]] = {
 
 @lowering(aten.slice_scatter.default, aten.select_scatter.default, aten.diagonal_scatter.default)
 def scatter(at: Site, x: Value, source: Value, *place: object) -> Value:
-    """Another tensor in the place of a view."""
+    """Put a tensor in the place of a view."""
     whole = at.new()
     at.assign(whole, x)
     at.assign(PARTS[at.operation.target](at, whole, *place, sizes=source.sizes), source)
@@ -119,13 +119,13 @@ def slice_backward(
 
 @lowering(aten.select_backward.default, aten.diagonal_backward.default)
 def view_backward(at: Site, grad: Value, sizes: object, *place: object) -> Value:
-    """A gradient in the place of a view, zeros elsewhere."""
+    """The gradient of a view: the given one in its place, zeros elsewhere."""
     return scatter(at, at.full(0), grad, *place)
 
 
 @lowering(aten.roll.default)
 def roll(at: Site, x: Value, shifts: list[Size], axes: list[int] | None = None) -> Value:
-    """Concatenate two slices along each axis."""
+    """Lower `roll`: concatenate two slices along each axis."""
     if not axes:
         raise Declined
     terms = at.build.interner

@@ -53,7 +53,7 @@ INTO: Final[dict[object, Callable[..., torch.Tensor]]] = {
     aten.addmm.default: torch.addmm,
     aten.baddbmm.default: torch.baddbmm,
 }
-"""Those of them whose `out` variants are as fast."""
+"""Operators with fresh results whose `out` variants are as fast."""
 
 
 def laid_out(rank: int) -> Callable[..., torch.Tensor]:

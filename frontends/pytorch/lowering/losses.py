@@ -18,7 +18,7 @@ MEAN: Final = 1
 def nll_loss_forward(
     at: Site, x: Value, target: Value, weight: Value | None, reduction: int, ignored: int
 ) -> Lowered:
-    """The element of each target; all targets are in bounds."""
+    """Lower the negative log likelihood: the element of each target, which must be in bounds."""
     if x.rank < 2 or type(ignored) is not int or x.dtype not in ("float32", "float64"):
         raise Declined
     counts = target.differs(ignored)
@@ -55,7 +55,8 @@ def nll_loss_backward(
     ignored: int,
     total: Value,
 ) -> Value:
-    """Only the target's element has a gradient. The forward has checked that targets are in bounds."""
+    """Lower the gradient of the negative log likelihood, nonzero at targets only; the forward has checked their bounds.
+    """
     if x.rank < 2 or type(ignored) is not int:
         raise Declined
     if reduction == 0:

@@ -175,7 +175,7 @@ def of_floats(at: Site, x: Argument, y: Argument) -> Value:
 
 
 WHOLE: Final = {"fmin": "minimum", "fmax": "maximum"}
-"""Of integers, none of which is a nan, they are these."""
+"""Operators with NaN semantics and their integer counterparts."""
 
 
 @lowering(aten.fmin.default, aten.fmax.default, aten.minimum.default, aten.maximum.default)
@@ -213,7 +213,7 @@ CLASSES: Final[Mapping[object, Callable[[Value], Value]]] = {
 
 @lowering(*CLASSES)
 def classified(at: Site, x: Value) -> Value:
-    """Which floats are of a class; all integers are finite."""
+    """Lower a test of float classes, such as `isnan`; all integers are finite."""
     return CLASSES[at.operation.target](x) if x.is_float else at.full(at.name == "isfinite")
 
 

@@ -29,7 +29,7 @@ def max_pool(
     dilation: list[Number] | int = 1,
     ceil_mode: bool = False,
 ) -> list[Value | None]:
-    """Where all windows are in bounds; the first of equal elements wins, and nan over all."""
+    """Lower max pooling with all windows in bounds; the first of equal elements wins, and NaN over all."""
     high, wide = _two(kernel)
     down, right = _two(stride) if stride else (high, wide)
     if ceil_mode or _two(padding) != (0, 0) or _two(dilation) != (1, 1) or high * wide > LARGEST_WINDOW:
@@ -60,7 +60,7 @@ def max_pool(
 
 
 def _two(numbers: list[Number] | int) -> tuple[int, int]:
-    """Values for rows and columns: one number is for both."""
+    """The values for rows and columns; a single number stands for both."""
     given = list(numbers) if isinstance(numbers, list | tuple) else [numbers]
     known = [each for each in given if type(each) is int]
     if len(given) not in (1, 2) or len(known) < len(given):

@@ -63,7 +63,7 @@ def in_memory(at: Site, x: Value) -> Memory:
 
 
 def rows_of(at: Site, offsets: Value, total: Expr, limit: Expr | None = None) -> Rows:
-    """The rows that offsets tell."""
+    """The rows between these offsets."""
     if offsets.rank != 1 or offsets.dtype not in OFFSETS or not at.is_nonnegative(offsets.sizes[0] - 1):
         raise Declined
     return rows_at(at, in_memory(at, offsets), total, limit)
@@ -91,7 +91,7 @@ def ends(at: Site, rows: Rows) -> tuple[Value, Value]:
 
 
 def require_order(at: Site, rows: Rows) -> None:
-    """Rows have no negative length, and are within the axis."""
+    """Require that rows have no negative length and lie within the axis."""
     if is_new(at, rows, "order"):
         first, last = ends(at, rows)
         inside = (first >= 0) & (last >= first) & (last <= rows.total)
@@ -99,7 +99,7 @@ def require_order(at: Site, rows: Rows) -> None:
 
 
 def require_cover(at: Site, rows: Rows, message: str) -> None:
-    """Each element is in one row, and no row is longer than its limit."""
+    """Require that each element is in one row, and that no row is longer than its limit."""
     if is_new(at, rows, "cover"):
         first, last = ends(at, rows)
         fits = last >= first
@@ -178,7 +178,7 @@ def reduced(at: Site, operation: str, x: Value, rows: Rows) -> Value:
 
 
 def spread(x: Value) -> Tensor:
-    """A tensor with axes, also of a number."""
+    """A tensor expression over the axes of a value, also if it is a number."""
     return x.tensor if x.tensor.rank else View(x.sizes, x.dtype, x.tensor, ())
 
 

@@ -64,7 +64,8 @@ def attention(
     attn_mask: Value | None = None,
     scale: object = None,
 ) -> Lowered:
-    """The operator is called; if only what is no padding is used of it, it is not needed."""
+    """Note the operands of an attention, and decline: its call is dropped if only elements outside of padding are used.
+    """
     by_element = [at.build.permute(x.tensor, (0, 2, 1, 3)) if x.tensor.rank == 4 else None for x in (q, k, v)]
     sources = [None if x is None else padded_source(x) for x in by_element]
     found = [each.rows for each in sources if each is not None]

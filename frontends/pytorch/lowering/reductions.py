@@ -41,7 +41,7 @@ EXTREMES: Final = {
 
 @lowering(aten.amax.default, aten.amin.default, aten.max.default, aten.min.default)
 def extreme(at: Site, x: Value, axes: object = None, keepdim: bool = False) -> Value:
-    """An empty reduction has no extreme: eager raises."""
+    """Lower a maximum or minimum; over no elements it is an error, as in eager torch."""
     operation = EXTREMES[at.operation.target]
     axes = axes_of(axes, x.rank)
     if not all(_is_positive(at, x.sizes[axis]) for axis in axes):

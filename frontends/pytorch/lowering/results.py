@@ -53,7 +53,7 @@ class Results:
         self._values[result] = Value(self.build, self.build.number(0, name_of(kind.dtype)), self.sizes(kind))
 
     def is_there(self, result: Result) -> bool:
-        """Return True if it has a value already."""
+        """Return True if a result has a value already."""
         return result in self._values or result.constant is not None
 
     def set(self, result: Result, value: Value) -> None:
@@ -210,7 +210,7 @@ class Results:
 
     def kind(self, result: Result) -> Metadata:
         if result.metadata is None:
-            raise Unsupported("a result of another dtype is given for a result: its own is not known")
+            raise Unsupported("a result has another dtype than predicted: it cannot be stored")
         return result.metadata
 
     def sizes(self, kind: Metadata) -> tuple[Expr, ...]:

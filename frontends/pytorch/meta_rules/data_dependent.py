@@ -60,13 +60,13 @@ def index(recorder: Trace, self: torch.Tensor, indices: list[torch.Tensor | None
     strides = picked_strides(recorder, metadata_of(recorder, self), kinds, shape)
     if strides is None and not has_mask:
         unsupported(
-            "indices that lie in different orders, so that the result may lie in either", "`.contiguous()` of each"
+            "indices with different memory layouts, so that the result's layout is ambiguous", "`.contiguous()` of each"
         )
     return recorder.kinds.laid(shape, strides, 0, self.dtype, self.device)
 
 
 def known(recorder: Trace, tensor: torch.Tensor) -> Shape:
-    """The shape of an index, with what is known of its elements."""
+    """The shape of an index, with the facts about its elements."""
     shape = metadata_of(recorder, tensor).shape
     if shape.dtype not in ("bool", "int64", "int32"):
         return shape
@@ -74,7 +74,7 @@ def known(recorder: Trace, tensor: torch.Tensor) -> Shape:
 
 
 def learn_count(recorder: Trace, tensor: torch.Tensor | None, count: Int | None) -> None:
-    """Another selection by an equal mask has as many elements."""
+    """Learn that another selection by an equal mask has as many elements."""
     if tensor is not None and tensor.dtype is torch.bool and count is not None:
         recorder.learn(tensor, Elements(total=count))
 

@@ -129,7 +129,7 @@ def trilinear(
 def padded_to_jagged(
     recorder: Trace, dense: torch.Tensor, offsets: Sequence[torch.Tensor], total_L: Int | None = None
 ) -> object:
-    """As many elements along the first axis as are said to be; how many else only the run tells."""
+    """A tensor of the stated number of elements along the first axis, else of a data-dependent one."""
     if total_L is None:
         return NotImplemented
     base = metadata_of(recorder, dense)

@@ -19,7 +19,7 @@ Optional: TypeAlias = torch.Tensor | None
 
 
 def given(recorder: Trace, *tensors: Optional) -> list[Any]:
-    """The `Metadata` of each argument; None for one that is left out, which ones may be only torch's schema says."""
+    """The `Metadata` of each argument; None for an optional one that is left out."""
     return [None if tensor is None else metadata_of(recorder, tensor) for tensor in tensors]
 
 

@@ -150,5 +150,5 @@ def written(func: torch._ops.OpOverload, recorder: Trace, *args: object, **kwarg
         return 0 if isinstance(made, Metadata) and made.dtype is target.dtype else NotImplemented
     if not fits or not all(a is b or recorder.env.guard_or_true(a == b) for a, b in zip(sizes, target.shape)):
         # torch's meta functions in Python do not check
-        raise RuntimeError(f"{func}: what is broadcast to {tuple(sizes)} does not fit {tuple(target.shape)}")
+        raise RuntimeError(f"{func}: operands that broadcast to {tuple(sizes)} do not fit {tuple(target.shape)}")
     return NotImplemented

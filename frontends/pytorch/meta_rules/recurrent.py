@@ -30,7 +30,7 @@ MODES: Final = ("lstm", "gru", "rnn_tanh", "rnn_relu")
 
 @kind_rules(*[operator for mode in MODES for operator in (getattr(aten, mode).input, getattr(aten, mode).data)])
 def layer(func: torch._ops.OpOverload, recorder: Trace, input: Tensor, *args: Any) -> object:
-    """As many steps, or rows of packed sequences, as the input has."""
+    """The metadata of a layer's results: as many steps, or rows of packed sequences, as the input has."""
     is_padded = func._overloadname == "input"
     hx, bidirectional, batch_first = (args[0], args[-2], args[-1]) if is_padded else (args[1], args[-1], False)
     x, states = metadata_of(recorder, input), _states(recorder, hx)

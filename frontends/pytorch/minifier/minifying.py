@@ -100,7 +100,7 @@ def minify(
     failure = failure_of(fn, lambda: again(args), settings, kind, again(dict(kwargs or {})))
     if failure is None:
         said = "the compiled program" if kind is None else f"nothing {kind}: it"
-        what = f"minify(): {said} does what eager torch does, and eager torch runs it"
+        what = f"minify(): {said} behaves like eager torch, which raises no error"
         rejected(what, "the arguments with which it fails")
     return _Minifier(Operators(fn, args, kwargs, dynamic=dynamic), failure, settings, preamble).minified()
 

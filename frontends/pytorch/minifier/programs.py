@@ -236,4 +236,4 @@ def copied(x: torch.Tensor) -> torch.Tensor:
 
 def _cannot(what: str) -> NoReturn:
     fix = "a program of operators, tensors and plain values"
-    rejected(f"minify(): a script can not show {what}", fix)
+    rejected(f"minify(): a script cannot show {what}", fix)

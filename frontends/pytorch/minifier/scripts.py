@@ -70,7 +70,7 @@ def inputs_text(names: Sequence[str], facts: Sequence[Fact], tensors: Sequence[s
 
 
 def inputs_of(text: str) -> Callable[[], list[torch.Tensor]]:
-    """The same as a function."""
+    """The function that creates the inputs."""
     from frontends.pytorch.variants import marks
 
     scope: dict[str, Any] = {"torch": torch, "base64": base64, **vars(marks)}

@@ -41,7 +41,7 @@ def check_supported(name: str, tensor: torch.Tensor) -> None:
     if tensor.is_nested:
         unsupported(f"{name}: a nested tensor", f"pass `{name}.to_padded_tensor(0)`, or its values and offsets")
     if type(tensor) not in (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer):
-        what = f"{name}: a tensor of the class {type(tensor).__qualname__}, whose own behaviour a graph would lose"
+        what = f"{name}: a tensor of the class {type(tensor).__qualname__}, whose overrides a graph would lose"
         unsupported(what, f"pass `{name}.as_subclass(torch.Tensor)`, or keep it outside")
     if tensor.layout is not torch.strided:
         unsupported(f"{name}: a tensor of layout {tensor.layout}", f"pass `{name}.to_dense()`, or keep it outside")
@@ -49,7 +49,7 @@ def check_supported(name: str, tensor: torch.Tensor) -> None:
         unsupported(f"{name}: a quantized tensor", f"pass `{name}.dequantize()`")
     if tensor.is_conj():
         # one with the negative bit is read as its value (`refuse_negatives`)
-        unsupported(f"{name}: a tensor that is only marked as conjugate", f"pass `{name}.resolve_conj()`")
+        unsupported(f"{name}: a lazy conjugate (a tensor with the conjugate bit)", f"pass `{name}.resolve_conj()`")
 
 
 def refuse_followed_writes(
@@ -67,7 +67,7 @@ def refuse_followed_writes(
         if is_written(argument) and argument.name[:8] != "running_":
             for each in flat(written):
                 if isinstance(each, torch.Tensor) and _is_callers(each):
-                    unsupported("what has a gradient is written to a tensor that the caller has", RETURN)
+                    unsupported("a value with a gradient is written to a tensor of the caller", RETURN)
 
 
 def _is_callers(tensor: torch.Tensor) -> bool:
@@ -112,10 +112,10 @@ def check_given(given: Iterable[tuple[Traced, bool]], versions: Versions) -> Non
         for own, _ in versions.values():
             if isinstance(own.grad, Traced):
                 own.grad = None
-                unsupported("backward() gives a gradient to a tensor that the caller has", RETURN, None)
+                unsupported("backward() sets the gradient of a tensor of the caller", RETURN, None)
         for tensor, had_gradient in given:
             if tensor.requires_grad is not had_gradient or not tensor.is_leaf or tensor.grad is not None:
-                unsupported("what autograd knows of an argument is changed", RETURN, None)
+                unsupported("the autograd state of an argument is changed", RETURN, None)
 
 
 def refuse_gradients(values: Iterable[object]) -> None:

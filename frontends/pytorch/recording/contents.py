@@ -164,7 +164,7 @@ class Contents:
         return None if found is None else found.total
 
     def noted(self, number: Hashable, value: SymInt) -> None:
-        """An element has been read: what holds of it, and of the tensor that it was read from."""
+        """Note an element that the program reads, with the facts about it and its tensor."""
         found = self._of(number)
         if found is not None:
             self._bounded(value, found)

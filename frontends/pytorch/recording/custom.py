@@ -184,7 +184,7 @@ def _rule_of(func: torch._ops.OpOverload, given: Mapping[str, object]) -> Rule:
             varied[name] = st.integers(0, 6)
         elif any(isinstance(leaf, torch.Tensor | torch.SymInt) for leaf in tree_leaves(value)):
             raise TraceError(
-                f"{func.name()} has no shape rule, and takes several tensors or sizes in `{name}`: write one"
+                f"{func.name()} has no shape rule, and takes several tensors or sizes in `{name}`: write a rule"
             )
     # the cached search holds no traced tensor
     fixed = {name: value for name, value in given.items() if name not in varied}
@@ -205,19 +205,19 @@ def _rule_of(func: torch._ops.OpOverload, given: Mapping[str, object]) -> Rule:
             return None
         results[:] = outputs
         if not all(output.is_contiguous() for output in outputs):
-            raise TraceError(f"{func.name()} has no shape rule, and gives tensors that are not packed: write one")
+            raise TraceError(f"{func.name()} has no shape rule, and its results are not contiguous: write a rule")
         sizes = tuple([tuple(output.shape) for output in outputs])
         for contents in CONTENTS:
             others = made([contents(value) if isinstance(value, torch.Tensor) else value for value in values])
             if others is not None and tuple([tuple(output.shape) for output in others]) != sizes:
-                raise TraceError(f"{func.name()} has no shape rule, and its sizes depend on elements: write one")
+                raise TraceError(f"{func.name()} has no shape rule, and its sizes depend on elements: write a rule")
         return sizes
 
     try:
         rule = infer_rule(reference, 500, name=func.name().replace("::", "."), examples=200, **varied)
     except NotInferred as error:
         raise TraceError(
-            f"{func.name()} has no shape rule, and none was found by running it: {error}; write one"
+            f"{func.name()} has no shape rule, and none was inferred by running it: {error}; write a rule"
             " (custom_op(...).shape_rule, or torch.library.register_fake)"
         ) from error
     dtypes = [str(output.dtype).removeprefix("torch.") for output in results]

@@ -87,7 +87,7 @@ def asked(mode: TorchFunctions, func: Function, args: Arguments, kwargs: Keyword
     """Answer whether a bit is set: never on an argument, in other calls neither, nor on an operator's result."""
     mode.trace.marks_asked = True
     if args and _is_marked(mode.trace, args[0]):
-        unsupported("a conjugate or a negative is asked whether it is marked as one", RESOLVE)
+        unsupported("the program reads the conjugate or negative bit of a result", RESOLVE)
     return NotImplemented
 
 
@@ -116,7 +116,7 @@ def refuse_negatives(recorder: Recorder, given: Iterable[object], *, written: bo
     """
     if (written or recorder.marks_asked) and any(isinstance(each, torch.Tensor) and each.is_neg() for each in given):
         what = "an argument that is only marked as negative is changed in place, or asked whether it is"
-        unsupported(what, "pass what its `.resolve_neg()` gives", None)
+        unsupported(what, "pass its `.resolve_neg()`", None)
 
 
 def settle_marked(recorder: Recorder, outputs: Sequence[object]) -> dict[int, Mark]:

@@ -65,7 +65,7 @@ def by_meta(
     except RuntimeError as error:
         if RESIZED in str(error):
             raise Unsupported(
-                f"{func}: a tensor given as out= is resized to what the operator gives; give one of the right sizes"
+                f"{func}: the tensor passed as out= is resized to the result; pass one with the result's sizes"
             ) from error
         if WANTS_NUMBERS not in str(error) or mutates:
             raise

@@ -49,7 +49,7 @@ def observing(namespaces: Sequence[str]) -> Iterator[list[Operation]]:
 
 
 class Observing(TorchFunctionMode):
-    """Runs operators as they are, and keeps a copy of what they were called with."""
+    """Runs operators unchanged, and keeps copies of their arguments."""
 
     def __init__(self, namespaces: frozenset[str]) -> None:
         super().__init__()

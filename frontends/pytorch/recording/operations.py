@@ -153,7 +153,7 @@ def follow(operation: Operation, roots: dict[Result, Result]) -> None:
 
 
 def roots_of(operations: Iterable[Operation]) -> dict[Result, Result]:
-    """For each view the tensor that it is of."""
+    """The base tensor of each view."""
     roots: dict[Result, Result] = {}
     for operation in operations:
         follow(operation, roots)

@@ -44,7 +44,7 @@ _top: Final = torch._C._autograd._top_saved_tensors_default_hooks
 
 @contextmanager
 def saving_plainly() -> Iterator[None]:
-    """Without this thread's saved-tensor hooks: those of a traced function's caller apply to the run."""
+    """Suspend this thread's saved-tensor hooks: those of a traced function's caller apply to the run."""
     above = []
     while (hooks := _top(True)) is not None:
         above.append(hooks)
@@ -110,7 +110,7 @@ class Draws:
         """
         hooks = _top(True)
         if hooks is not None and getattr(inspect.unwrap(hooks[0]), "__module__", None) != CHECKPOINT:
-            unsupported("random numbers are drawn where hooks for saved tensors are set", "draw them before")
+            unsupported("random numbers are drawn under hooks for saved tensors", "draw them before")
         if not self._active:
             node = torch._C._current_autograd_node()
             if node is not None and node.name() == REENTRANT:
@@ -122,7 +122,7 @@ class Draws:
             if each.is_again:
                 draw = next(each.left, None)
                 if draw is None or draw.call != call:
-                    what = f"{func}: a block that is computed again draws other random numbers than the first time"
+                    what = f"{func}: a recomputed block draws other random numbers than the first time"
                     unsupported(what, AGAIN)
                 outcome = _again(trace, func, draw, args)
                 break
@@ -146,14 +146,14 @@ def _again(trace: Trace, func: torch._ops.OpOverload, draw: Draw, args: Sequence
 
 
 def checkpointed(fn: object, preserve: bool, contexts: object, *args: Any, **kwargs: Any) -> Iterator[None]:
-    """Replaces torch's own, so that the block of a trace notes its draws.
+    """Replacement of torch's checkpoint function: the block of a trace notes its draws.
 
     Raises:
         Unsupported: the program has contexts of its own.
     """
     recorder: Any = running_trace()
     if recorder is not None and contexts is not torch.utils.checkpoint.noop_context_fn:
-        unsupported("a checkpoint has contexts of the program's own", "leave `context_fn` away")
+        unsupported("a checkpoint has a `context_fn` of the program", "leave out `context_fn`")
     if recorder is not None and preserve:
         contexts = recorder.draws.block
     return CHECKPOINTED(fn, preserve, contexts, *args, **kwargs)

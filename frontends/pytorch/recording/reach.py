@@ -52,7 +52,7 @@ def as_strided(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments,
         return made
     if _is_empty(env, base) or not env.guard(_last(view) <= _last(base)):
         what = "`as_strided` reaches elements outside of the tensor that it is given"
-        unsupported(what, "take it of the tensor that the memory belongs to, inside of its elements")
+        unsupported(what, "take it of the tensor that owns the memory, within its elements")
     return made
 
 

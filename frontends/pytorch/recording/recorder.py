@@ -187,7 +187,7 @@ class Recorder(Trace):
         if found is None:
             check_supported("constant", tensor)
             if tensor.is_neg():
-                unsupported("constant: a tensor that is only marked as negative", "use its `.resolve_neg()`")
+                unsupported("constant: a lazy negative (a tensor with the negative bit)", "use its `.resolve_neg()`")
             metadata = self.kinds.of(
                 tuple(tensor.size()), tensor.stride(), tensor.storage_offset(), tensor.dtype, tensor.device
             )
@@ -225,7 +225,7 @@ class Recorder(Trace):
         for place, metadata in template.renames:
             tensor = tensors[place]
             if tensor.lifted is not None or tensor.is_given:
-                unsupported("a tensor that the caller has changes its sizes in place", "do it outside of the function")
+                unsupported("a tensor of the caller changes its sizes in place", "do it outside of the function")
             before = tensor.result
             alias = fresh[before] = self.recording.result(metadata)
             self.recording.operations.append(

@@ -93,7 +93,7 @@ def item(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwarg
 
 @special(aten._assert_scalar.default)
 def asserted(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords) -> object:
-    """A fact from here on; the run checks it, unless it is proven."""
+    """Assert a fact from here on; the run checks it, unless it is proven."""
     condition, message = args
     said = "" if str(message).startswith(GENERATED) else str(message)
     if isinstance(condition, torch.SymBool) and condition.node.expect(said):
@@ -103,7 +103,7 @@ def asserted(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, k
 
 @special(aten._use_cudnn_ctc_loss.default, aten._use_cudnn_ctc_loss.Tensor)
 def without_cudnn(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords) -> object:
-    """cuDNN needs concrete lengths; torch's own loss works on all devices."""
+    """CTC loss by torch's own kernels, which work on all devices; cuDNN needs concrete lengths."""
     return False
 
 
@@ -121,7 +121,7 @@ def compared(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, k
     Raises:
         Unsupported: always.
     """
-    raise Unsupported(f"{func}: an operator of C++ branches on the values of a tensor; keep it outside of the graph")
+    raise Unsupported(f"{func}: an operator in C++ branches on the values of a tensor; call it outside of the graph")
 
 
 @special(aten.squeeze_copy.default, aten.squeeze_copy.dim, aten.squeeze_copy.dims)

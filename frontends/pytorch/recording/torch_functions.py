@@ -130,7 +130,7 @@ def one_hot(mode: TorchFunctions, func: Function, args: Arguments, kwargs: Keywo
 
 @handles(torch.narrow, torch.narrow_copy, torch.Tensor.narrow, torch.Tensor.narrow_copy)
 def narrow(mode: object, func: Function, args: Arguments, kwargs: Keywords) -> object:
-    """A start out of bounds is an `IndexError`; C++ does not tell which of its checks failed."""
+    """`x.narrow(...)`: a start out of bounds is an `IndexError`; C++ does not tell which of its checks failed."""
     given = [*args, *[kwargs.get(name) for name in ("input", "dim", "start", "length")[len(args) :]]]
     x, dim, start, length = given
     if isinstance(start, torch.Tensor):
@@ -174,21 +174,21 @@ for name in NAMES:
 
 @handles(torch.Tensor._version.__get__)
 def version(mode: TorchFunctions, func: Function, args: Arguments, kwargs: Keywords) -> object:
-    """A number that differs in each call; Dynamo reads it where `.data` is set."""
+    """Refuse a tensor's version, which differs in each call; Dynamo reads it where `.data` is set."""
     unsupported("the version of a tensor is read", "do it outside of the function")
 
 
 @handles(torch.Tensor.data.__set__)
 def data_set(mode: TorchFunctions, func: Function, args: Arguments, kwargs: Keywords) -> object:
-    """Another memory, of which no operator knows."""
+    """Refuse to set `.data`: no operator sees the new memory."""
     unsupported("`.data` of a tensor is set", "write to it by `copy_`, or give it another memory by `set_`")
 
 
 @handles(torch._make_dual)
 def make_dual(mode: TorchFunctions, func: Function, args: Arguments, kwargs: Keywords) -> object:
-    """A separate tangent, which C++ compares with the tensor and stores with it; under `vmap`, as in `jacfwd`, it is
-    not traced."""
+    """Refuse a traced tangent, which C++ compares with the tensor and stores with it; under `vmap`, as in `jacfwd`, it
+    is not traced."""
     tangent = args[1] if len(args) > 1 else kwargs.get("tangent")
     if isinstance(tangent, Traced):
-        unsupported("a tensor is given a tangent (forward-mode differentiation)", "torch.func.vjp, jacrev or grad")
+        unsupported("a tensor gets a tangent (forward-mode differentiation)", "torch.func.vjp, jacrev or grad")
     return NotImplemented

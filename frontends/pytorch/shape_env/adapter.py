@@ -266,14 +266,14 @@ class EngineShapeEnv(Torchs):
     # ------------------------------------------------------------------ learning
 
     def _learn(self, expr: sympy.Basic, message: str = "") -> None:
-        """A proposition that torch takes as true from here on."""
+        """Learn a proposition that torch takes as true from here on."""
         question = self.proposition(expr)
         if question is not None:
             self._told[expr] = both = self.engine.interner.conjunction((question.domain, question.prop))
             self._commit(lambda fact: self.engine.expect_true(fact, message), both)
 
     def _by_construction(self, expr: sympy.Basic) -> None:
-        """A fact of torch's that needs no check of ours."""
+        """Learn a fact of torch's that needs no check of ours."""
         question = self.proposition(expr)
         if question is not None and question.domain is self.engine.interner.true:
             self._commit(self._postulate, question.prop)
@@ -415,7 +415,7 @@ class EngineShapeEnv(Torchs):
 
     @contextlib.contextmanager
     def _without_trivial_bounds(self) -> Iterator[None]:
-        """No guard says that a size is at least 0."""
+        """Leave out torch's guards that a size is at least 0."""
         before = dict(self.var_to_range)
         for symbol, sources in self.var_to_sources.items():
             found = before.get(symbol)

@@ -35,7 +35,7 @@ def constants(args: Any, kwargs: Any) -> list[FakeTensor]:
 
 
 def dispatch(self: FakeTensorMode, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-    """Stands for torch's `FakeTensorMode._dispatch_impl`: an exchange does not see the numbers of its arguments."""
+    """Replacement of torch's `FakeTensorMode._dispatch_impl`: an exchange does not see the numbers of its arguments."""
     if not (isinstance(self.shape_env, EngineShapeEnv) and is_exchange_of_constants(func, args, kwargs)):
         return DISPATCH(self, func, types, args, kwargs)
     known = [(each, each.constant) for each in constants(args, kwargs)]

@@ -141,7 +141,7 @@ class Marking:
         self._read_others(source)
 
     def _assume(self, text: str) -> None:
-        """A guard of torch's, or a run-time assert where a size is known only when the program runs."""
+        """Record a guard of torch's, or a run-time assert if a size is known only when the program runs."""
         reading, torchs = self.symbols.reading, self.torchs()
         names: dict[str, Any] = {name: reading.read(self.numbers[name])[0] for name in names_in(text)}
         question = parse(text, names, reading.interner)

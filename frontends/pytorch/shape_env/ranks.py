@@ -101,7 +101,7 @@ class Ranks:
 
 
 def exchange(self: OutputGraph) -> None:
-    """Stands for torch's `run_compiler_collective`: once per compilation, then the function is read again."""
+    """Replacement of torch's `run_compiler_collective`: once per compilation, then the function is read again."""
     state = None if self.root_tx is None else self.root_tx.distributed_state
     if state is None or not isinstance(state.compile_pg, Ranks):
         COLLECTIVE(self)

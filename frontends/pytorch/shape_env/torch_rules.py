@@ -105,7 +105,7 @@ def recurrent(operator: Any, key: DispatchKey) -> Callable[..., Any]:
 
 
 def asks_sizes_alone(tensor: torch.Tensor) -> bool:
-    """A batch of sequences of which only sizes are asked."""
+    """Return True for a batch of sequences of which only sizes are asked."""
     return (
         type(tensor) is FakeTensor
         and tensor.dim() == 3
@@ -115,7 +115,7 @@ def asks_sizes_alone(tensor: torch.Tensor) -> bool:
 
 
 def asks_an_engine(tensor: FakeTensor) -> bool:
-    """A fake tensor of an environment of ours, while no graph of operators is recorded from it."""
+    """Return True for a fake tensor of an environment of ours from which no graph is being recorded."""
     return isinstance(tensor.fake_mode.shape_env, EngineShapeEnv) and get_proxy_mode() is None
 
 

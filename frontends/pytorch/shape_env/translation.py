@@ -97,7 +97,7 @@ class Reading(sympy_reading.Reading):
             return self.unknown(node), self.interner.true
 
     def unknown(self, node: sympy.Basic) -> Value:
-        """A number of its own for a node without an exact form."""
+        """A fresh symbol for a node without an exact form."""
         found = self.opaque(node)
         if found is None:
             raise NotExpressible(f"`{node}` has no value")

@@ -39,6 +39,6 @@ def stated(file: str) -> tuple[str, type[Exception]]:
         return "", IndexError if file.endswith(INDEXING) else RuntimeError
     error, message = frame.f_locals["error_type"], frame.f_locals["message"]
     if error.__module__ != "builtins":
-        unsupported(f"a check that raises {error.__qualname__}, an error of the program's own", "raise another one")
+        unsupported(f"a check that raises {error.__qualname__}, which the program defines", "raise another one")
     said = message() if callable(message) else message
     return str(said or ""), error

@@ -50,7 +50,7 @@ class TorchFunctions(TorchFunctionMode):
                 if done is not NotImplemented:
                     return done
             elif name := kernel_in_autocast(func):
-                unsupported(f"{name} is called in autocast, in which its kernel may run", "call it outside of autocast")
+                unsupported(f"{name} is called under autocast, which its kernel may see", "call it outside of autocast")
             return func(*args, **kwargs) if kwargs else func(*args)
         except RuntimeError as error:
             if OF_LEAVES in str(error):

@@ -64,7 +64,7 @@ def value_of(number: TorchValue) -> AnyValue:
         node = number.node
         if isinstance(node, Node):
             return node.value
-        raise TypeError(f"{number!r}: a symbolic number that is none of this trace")
+        raise TypeError(f"{number!r}: a symbolic number of another trace")
     return number
 
 
@@ -317,9 +317,9 @@ class Nodes:
         self.truths: dict[Node, bool] = {}
         """The program's branches and their outcomes; a rollback may undo and clears them."""
         self.inferring = False
-        """While it is worked out what an operator gives, no formula for a gradient asks."""
+        """True while an operator's results are inferred: no gradient formula asks then."""
         self.made: deque[tuple[TorchValue, ...]] = deque(maxlen=RECENT)
-        """The sizes of what the last operators gave: gradients, where a formula for them has run."""
+        """The sizes of the latest results: gradients, if a gradient formula has run."""
         self.laying_out = False
         """While a tensor is constructed, C++ queries its layout; those queries add no guard."""
         self.answered: tuple[dict[Node, tuple[Facts, bool]], dict[Node, tuple[Facts, bool]]] = ({}, {})

@@ -18,7 +18,7 @@ from solver.terms.expr import Atom, Expr
 
 Value: TypeAlias = SymInt | SymFloat | SymBool | int | float | bool
 AnyValue: TypeAlias = Any
-"""A `Value`, of which torch says which: it asks a number only what one of its kind answers, and torch is Any here."""
+"""A `Value` whose kind only torch knows: torch calls the methods of that kind alone, and is Any here."""
 
 
 def symbols_of(value: Value) -> list[Atom]:

@@ -114,7 +114,7 @@ class GraphArguments:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """Equal for calls with inputs of the same kinds."""
+        """A key, equal for calls with inputs of the same kinds."""
         return tuple([(leaf.kind, leaf.type, leaf.rank) for leaf in self.leaves])
 
     @property

@@ -33,7 +33,7 @@ def coverage(graphs: Sequence[CompiledGraph], ranges: Ranges | None) -> Verdict:
     """
     found = [(arguments, dispatch) for graph in graphs for arguments, dispatch in graph.dispatches if dispatch.entries]
     if not found:
-        raise ConstraintViolation("coverage() of a function that has never been called: no arguments are known")
+        raise ConstraintViolation("coverage() of a function that was never called: its arguments are unknown")
     last, latest = found[-1]
     alike: Dispatch[Any] = Dispatch(last.names, prologue=last.prologue())
     for arguments, dispatch in found:

@@ -59,8 +59,8 @@ class Native:
     def add(
         self, arguments: GraphArguments, variant: Traced, given: Mapping[str, Any], call: Callable[..., object]
     ) -> None:
-        """Add a variant that was traced for these values of the arguments' names: it runs in C, or `call` is found.
-        Neither is where a float varies."""
+        """Add a variant that was traced for these values of the arguments' names: it runs in C, or by `call`. A variant
+        with a varying float is left out."""
         if any(each.is_float and each.choice is not STATIC for each in variant.integers):
             return
         try:
@@ -106,7 +106,7 @@ def native_variant(
         NotNative: it needs an operation that the launcher lacks.
     """
     if variant.joint is not None or any(variant.with_gradient):
-        raise NotNative("there is a gradient")
+        raise NotNative("it computes gradients")
     if _returns_detached_beside(variant):
         raise NotNative("a tensor is returned beside a detached one in the same memory")
     description = _description(arguments, variant)
@@ -173,7 +173,7 @@ def _description(arguments: GraphArguments, variant: Traced) -> Description:
     names = {f"x{place}": leaves[leaf].name for place, leaf in enumerate(variant.places[:count])}
     names.update({f"n{place}": leaves[leaf].name for place, leaf in enumerate(variant.places[count:])})
     if len(by_place.outputs) != len(variant.outputs):
-        raise NotNative("other outputs than those of the function")
+        raise NotNative("its outputs are not those of the function")
     return replace(
         by_place,
         tensors=[

@@ -40,9 +40,9 @@ def check_options(fn: object, *, dynamic: object, fullgraph: object, policy: obj
         ConstraintViolation: with what is accepted.
     """
     if isinstance(fn, type):
-        rejected(f"compile({fn.__qualname__}): a class", f"compile({fn.__qualname__}(...)), the module that it makes")
+        rejected(f"compile({fn.__qualname__}): a class", f"compile({fn.__qualname__}(...)), an instance of the class")
     if not callable(fn):
-        rejected(f"compile({shown(fn)}): expected a function or a module", "what is called, not what it gives")
+        rejected(f"compile({shown(fn)}): expected a function or a module", "compile(f), not compile(f(x))")
     check_settings(dynamic=dynamic, fullgraph=fullgraph, policy=policy)
 
 

@@ -117,7 +117,7 @@ def test_says_what_where_and_the_fix(program: Callable[[], None], what: str, fix
 
 def test_coverage_of_nothing() -> None:
     """Fails when coverage is judged before any arguments are known."""
-    with pytest.raises(ShapeError, match="never been called"):
+    with pytest.raises(ShapeError, match="was never called"):
         compile(double).coverage()
 
 

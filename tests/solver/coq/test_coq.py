@@ -370,7 +370,7 @@ def test_no_more_is_assumed_than_the_checker_knows() -> None:
     proof = verdict.proof
     tighter = Prop.nonnegative(verdict.prop.expr - 1)
     step = ProofStep("operation", tighter, proof.premises, proof.data)
-    with pytest.raises(NotExported, match="not what is known"):
+    with pytest.raises(NotExported, match="not a registered property"):
         exported(Always(tighter, verdict.domain, "forged", step))
 
 

@@ -151,8 +151,8 @@ def test_sizes_are_those_of_tensors(regions: list[Graph]) -> None:
     (variant,) = region.variants
     assert not region.reason
     made = {str(each.output.metadata) for each in variant.recording.operations if isinstance(each.output, Result)}
-    sums = "float32[x_size0//2, 2*x_size1]"
-    assert made == {"float32[x_size0, x_size1]", sums, "float32[1, y_size0]"}
+    sums = "float32[x.shape[0]//2, 2*x.shape[1]]"
+    assert made == {"float32[x.shape[0], x.shape[1]]", sums, "float32[1, y.shape[0]]"}
 
 
 class Scaled(torch.nn.Module):

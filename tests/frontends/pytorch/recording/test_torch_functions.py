@@ -185,6 +185,6 @@ def test_refused_with_line_and_fix(name):
 
 def test_a_gradient_of_a_parameter():
     """A gradient for a tensor of the caller is refused, and the tensor gets none."""
-    with pytest.raises(Unsupported, match="gives a gradient to a tensor that the caller has"):
+    with pytest.raises(Unsupported, match="sets the gradient of a tensor of the caller"):
         trace(accumulated, (torch.randn(6, 4),))
     assert parameter.grad is None
