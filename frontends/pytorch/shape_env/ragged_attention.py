@@ -1,21 +1,19 @@
-"""Attention over ragged rows on the CPU: each row of queries attends to its row of keys, and nothing is padded.
+"""The attention of jagged tensors in an environment of ours: one operator on values and offsets.
 
     >>> import torch
-    >>> from frontends.pytorch.shape_env.ragged_attention import ragged_attention
-    >>> x, offsets = torch.ones(5, 2, 4), torch.tensor([0, 2, 5])
-    >>> attended, logsumexp = ragged_attention(x, x, x, offsets, offsets, 0.5)
-    >>> attended.shape, logsumexp.shape
-    (torch.Size([5, 2, 4]), torch.Size([5, 2]))
+    >>> from frontends.pytorch import compile
+    >>> x = torch.nested.nested_tensor([torch.ones(2, 1, 4), torch.ones(3, 1, 4)], layout=torch.jagged).transpose(1, 2)
+    >>> f = compile(lambda x: torch.nn.functional.scaled_dot_product_attention(x, x, x))
+    >>> f(x).values().shape, f.fallbacks
+    (torch.Size([1, 5, 4]), [])
 
-Torch computes the attention of jagged tensors on the CPU through strided nested tensors, which no tracer takes, and
-whose sizes are data. In a graph of ours it is this operator on the values, laid out by element, head and feature. Both
-run torch's own kernels: here one call of the fused kernel for each row.
+Torch computes it on the CPU through strided nested tensors, which no tracer takes.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, Final
 
 import torch
@@ -23,88 +21,11 @@ from torch import Tensor
 from torch._guards import detect_fake_mode
 from torch.nested._internal.nested_tensor import NestedTensor, nested_view_from_values_offsets_lengths
 
+from frontends.pytorch.lowering.ragged_attention import ragged_attention
 from frontends.pytorch.shape_env.adapter import EngineShapeEnv
 
-aten: Final = torch.ops.aten
 Attention = Callable[..., Any]
 DTYPES: Final = (torch.float32, torch.float64, torch.bfloat16, torch.float16)
-
-
-def rows(queries: Tensor, keys: Tensor) -> Iterator[tuple[slice, slice]]:
-    """The elements of each row that has queries and keys."""
-    ends = zip(queries.tolist(), queries[1:].tolist(), keys.tolist(), keys[1:].tolist())
-    return ((slice(a, b), slice(c, d)) for a, b, c, d in ends if a < b and c < d)
-
-
-def by_head(values: Tensor) -> Tensor:
-    """One row as a batch of one, heads first."""
-    return values.transpose(0, 1).unsqueeze(0)
-
-
-@torch.library.custom_op("symshape::ragged_attention", mutates_args=())
-def ragged_attention(
-    query: Tensor, key: Tensor, value: Tensor, queries: Tensor, keys: Tensor, scale: float
-) -> tuple[Tensor, Tensor]:
-    """The attention, and the logarithms of its denominators; `queries` and `keys` are the offsets of the rows."""
-    attended = torch.zeros_like(query, memory_format=torch.contiguous_format)
-    wide = torch.float64 if query.dtype is torch.float64 else torch.float32
-    logsumexp = query.new_zeros(query.shape[:2], dtype=wide)
-    for of, among in rows(queries, keys):
-        row, denominators = aten._scaled_dot_product_flash_attention_for_cpu(
-            by_head(query[of]), by_head(key[among]), by_head(value[among]), scale=scale
-        )
-        attended[of] = row[0].transpose(0, 1)
-        logsumexp[of] = denominators[0].reshape(logsumexp.shape[1], -1).transpose(0, 1)
-    return attended, logsumexp
-
-
-@torch.library.custom_op("symshape::ragged_attention_backward", mutates_args=())
-def ragged_attention_backward(
-    gradient: Tensor,
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    attended: Tensor,
-    logsumexp: Tensor,
-    queries: Tensor,
-    keys: Tensor,
-    scale: float,
-) -> tuple[Tensor, Tensor, Tensor]:
-    """The gradients of queries, keys and values."""
-    found = [torch.zeros_like(each, memory_format=torch.contiguous_format) for each in (query, key, value)]
-    for of, among in rows(queries, keys):
-        given = (gradient[of], query[of], key[among], value[among], attended[of])
-        gradients = aten._scaled_dot_product_flash_attention_for_cpu_backward(
-            *map(by_head, given), by_head(logsumexp[of]), 0.0, False, scale=scale
-        )
-        for whole, part, places in zip(found, gradients, (of, among, among)):
-            whole[places] = part[0].transpose(0, 1)
-    return found[0], found[1], found[2]
-
-
-@ragged_attention.register_fake
-def _(query: Tensor, key: Tensor, value: Tensor, queries: Tensor, keys: Tensor, scale: float) -> tuple[Tensor, Tensor]:
-    wide = torch.float64 if query.dtype is torch.float64 else torch.float32
-    return query.new_empty(query.shape), query.new_empty(query.shape[:2], dtype=wide)
-
-
-@ragged_attention_backward.register_fake
-def _(gradient: Tensor, query: Tensor, key: Tensor, value: Tensor, *others: object) -> tuple[Tensor, Tensor, Tensor]:
-    return query.new_empty(query.shape), key.new_empty(key.shape), value.new_empty(value.shape)
-
-
-def saved(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
-    *tensors, ctx.scale = inputs
-    ctx.save_for_backward(*tensors, *output)
-
-
-def backward(ctx: Any, gradient: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
-    query, key, value, queries, keys, attended, logsumexp = ctx.saved_tensors
-    found = ragged_attention_backward(gradient, query, key, value, attended, logsumexp, queries, keys, ctx.scale)
-    return (*found, None, None, None)
-
-
-ragged_attention.register_autograd(backward, setup_context=saved)
 
 
 def attention(
