@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from shapes.env import ShapeEnv
-from shapes.errors import ShapeError
+from shapes.errors import ShapeError, UndecidedGuard
 from shapes.rules.axes import axis_of
 from shapes.rules.broadcasting import agree, same
 from shapes.rules.reductions import all_or
@@ -39,8 +39,11 @@ Handler = Callable[[ShapeEnv, Rule, Given], object]
 
 DENSE_MEETS: Final = "a dense axis meets a ragged one"
 ROWS_MEET: Final = "rows of different lengths do not meet"
-PER_CHANNEL: Final = ("dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout", "prelu")
-"""Activations that are no functions of elements alone."""
+NOT_BY_ELEMENT: Final = (
+    "allclose", "dropout1d", "dropout2d", "dropout3d", "equal", "feature_alpha_dropout", "isin", "nanquantile", "prelu",
+    "quantile",
+)  # fmt: skip
+"""Operators of the families below that see more than elements, or whole axes."""
 BY_AXIS: Final = (
     "softmax", "log_softmax", "softmin", "special.softmax", "special.log_softmax", "cumsum", "cumprod", "cummax",
     "cummin", "logcumsumexp", "sort", "argsort", "topk", "kthvalue", "glu", "normalize", "transpose", "swapaxes",
@@ -69,7 +72,9 @@ def ragged(env: ShapeEnv, name: str, /, *args: object, **kwargs: object) -> Outp
         return rule(env, **given)
     try:
         bases = tuple(dict.fromkeys(base for x in _tensors(given) for base in x.rows.bases))
-        return _output(_handler(rule)(env, rule, given), bases)
+        return _output(env, _handler(rule)(env, rule, given), bases)
+    except UndecidedGuard:
+        raise
     except ShapeError as error:
         inner = error.__cause__ if isinstance(error, Refused) else None
         raise Refused(f"{rule.call_text((), given)}: {inner or error}") from error
@@ -77,10 +82,8 @@ def ragged(env: ShapeEnv, name: str, /, *args: object, **kwargs: object) -> Outp
 
 def _handler(rule: Rule) -> Handler:
     found = HANDLERS.get(rule.name)
-    if found is None and rule.family in ("pointwise", "activations") and rule.name not in PER_CHANNEL:
-        found = _pointwise
-    elif found is None and rule.family == "reductions" and "dim" in rule.names:
-        found = _reduction
+    if found is None and rule.name not in NOT_BY_ELEMENT:
+        found = {"pointwise": _pointwise, "activations": _pointwise, "reductions": _reduction}.get(rule.family)
     if found is None:
         raise ShapeError("there is no rule for ragged arguments")
     return found
@@ -138,20 +141,22 @@ def _by_any_row(env: ShapeEnv, given: Given, *, lengths: bool = True) -> Given:
             for key, x in given.items()}  # fmt: skip
 
 
-def _output(found: object, bases: tuple[Rows, ...]) -> Output:
+def _output(env: ShapeEnv, found: object, bases: tuple[Rows, ...]) -> Output:
     """The result of a dense rule, ragged where one of its sizes depends on the row."""
     if found is None or isinstance(found, Ragged):
         return found
     if not isinstance(found, Shape):
         assert isinstance(found, tuple)
-        return type(found)([_output(each, bases) for each in found])
-    depending = [size for size in found if any(base.is_part_of(size) for base in bases)]
+        return type(found)([_output(env, each, bases) for each in found])
+    depending = [size for size in found if not isinstance(size, int) and any(each.is_in(size) for each in bases)]
     if not depending:
         return found
-    known = [base for base in bases if same(depending[0], base.length)]
+    known = [each for each in bases if same(depending[0], each.length)]
     rows = known[0] if known else bases[0].with_length(depending[0], bases)
     if rows is None or len(depending) > 1:
         raise ShapeError(f"{found}: how many elements it has is not known")
+    if not same(found[0], rows.count) and not env.proves(found[0] == rows.count):
+        raise ShapeError(f"{found}: the first axis is not that of the rows")
     return Ragged(found, rows, dtype=found.dtype)
 
 
@@ -183,41 +188,51 @@ def _pointwise(env: ShapeEnv, rule: Rule, given: Given) -> object:
     """Ragged axes in the same place, beside dense tensors."""
     _expect_alike(given)
     first = next(_tensors(given))
-    met = {key: _beside(env, x, first) if type(x) is Shape else x for key, x in given.items()}
-    found = rule(env, **_by_any_row(env, met))
-    if not isinstance(found, Shape):
+    if rule.name == "where" and "input" not in given:
         raise ShapeError("how many elements there are is not known")
-    return found
+    if rule.name.endswith("_") and is_dense(given[rule.names[0]]):
+        raise ShapeError("a dense tensor is written to")
+    met = {key: _beside(env, x, first) if type(x) is Shape else x for key, x in given.items()}
+    return rule(env, **_by_any_row(env, met))
 
 
 def _reduction(env: ShapeEnv, rule: Rule, given: Given) -> object:
     """Over axes of each row; or over all rows, which is one over their values."""
+    dims = given.get("dim", rule.signature.parameters["dim"].default)
+    if isinstance(dims, Shape) or "other" in given:
+        return _pointwise(env, rule, given)
     ((name, x),) = [(key, x) for key, x in given.items() if isinstance(x, Ragged)]
-    dims = given.get("dim")
-    if not isinstance(dims, int | list | tuple | None) or isinstance(dims, Shape | bool):
+    if not isinstance(dims, int | list | tuple | None) or isinstance(dims, bool) or given.get("dim") in ((), []):
         raise ShapeError("dim: expected axes")
     axes = all_or(dims, len(x))
     if 0 not in axes:
         return rule(env, **_by_any_row(env, given))
     if x.axis not in axes:
         raise ShapeError(f"{ROWS_MEET}: expected no axis 0, unless axis {x.axis} is reduced too")
-    given = given if dims is None else {**given, "dim": tuple([axis - 1 for axis in axes if axis])}
+    if "dim" in given and dims is not None:
+        given = {**given, "dim": tuple([axis - 1 for axis in axes if axis])}
     found = rule(env, **{**given, name: x.values})
-    return Shape((1, *found), dtype=found.dtype) if given.get("keepdim") and isinstance(found, Shape) else found
+    if not given.get("keepdim"):
+        return found
+    several = found if type(found) is tuple else (found,)
+    kept = [Shape((1, *each), dtype=each.dtype) for each in several if isinstance(each, Shape)]
+    return tuple(kept) if type(found) is tuple else kept[0]
 
 
 def _by_axis(env: ShapeEnv, rule: Rule, given: Given) -> object:
     """Along axes of each row."""
-    x, rank = next(_tensors(given)), len(next(_tensors(given))) + (rule.name == "unsqueeze")
+    (x,), rank = _tensors(given), len(next(_tensors(given))) + (rule.name == "unsqueeze")
+    if given[rule.names[0]] is not x:
+        raise ShapeError(f"expected no ragged argument but {rule.names[0]}")
     for name in ("dim", "dim0", "dim1", "start_dim"):
-        dims = given.get(name, rule.signature.parameters[name].default if name in rule.names else None)
+        dims = given.get(name, rule.signature.parameters[name].default) if name in rule.names else ()
         for dim in dims if isinstance(dims, list | tuple) else (dims,):
             axis = axis_of(dim, rank, name) if isinstance(dim, int) else None
             if axis == 0 and rule.name in ("select", "chunk"):
                 return _of_rows(env, rule, x, given)
             if axis == 0:
                 raise ShapeError(f"{name}={dim}: {ROWS_MEET}")
-            if rule.name in BY_DENSE_AXIS and (axis == x.axis or name == "dim" and axis is None):
+            if axis is None or axis == x.axis and rule.name in BY_DENSE_AXIS:
                 raise ShapeError(f"{name}={dim}: expected a dense axis")
     return rule(env, **_by_any_row(env, given))
 
@@ -280,8 +295,9 @@ def _attention(env: ShapeEnv, rule: Rule, given: Given) -> object:
     query, key, value = given["query"], given["key"], given["value"]
     if given.get("attn_mask") is not None:
         raise ShapeError("attn_mask: expected none")
-    if any(x.axis != len(x) - 2 for x in _tensors(given)) or is_dense(key) != is_dense(value):
-        raise ShapeError("expected the ragged axis before the last one, in values as in keys")
+    is_other = any(x.axis != len(x) - 2 for x in _tensors(given)) or is_dense(key) != is_dense(value)
+    if is_other or len({len(x) for x in (query, key, value) if isinstance(x, Shape)}) > 1:
+        raise ShapeError("expected as many axes, and the ragged one before the last, in values as in keys")
     plain = _by_any_row(env, given, lengths=False)
     if isinstance(key, Ragged) and isinstance(value, Ragged):
         agree(env, key.rows.length, value.rows.length, "the offsets differ")

@@ -18,8 +18,9 @@ A sum over the rows is linear: lengths of `2*j + 3` are `2*t + 3*b` elements.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Self
 
 from shapes.env import ShapeEnv
 from shapes.errors import ShapeError
@@ -51,7 +52,7 @@ class Rows:
     longest: Int
     families: tuple[Rows, ...] = ()
     _offsets: list[tuple[Int, Int]] = field(default_factory=list)
-    _parts: dict[tuple[Int, ...], tuple[Rows, ...]] = field(default_factory=dict)
+    _parts: list[tuple[Rows, ...]] = field(default_factory=list)
 
     @classmethod
     def declare(
@@ -80,6 +81,7 @@ class Rows:
         ):  # fmt: skip
             if fact is not True:
                 env.postulate(fact)
+        env.attach(made._kept)
         return made
 
     @property
@@ -132,38 +134,46 @@ class Rows:
 
     def parts(self, counts: Sequence[Int]) -> tuple[Rows, ...]:
         """Parts with so many rows each, whose elements add up to all."""
-        found = next((parts for known, parts in self._parts.items() if all(map(same, known, counts))), None)
-        if found is None:
-            begin: Int = 0
-            made = []
-            for count in counts:
-                total = self.offset(begin + count) - self.offset(begin)
-                made.append(
-                    Rows.declare(self.env, count, total, shortest=self.shortest, longest=self.longest)
-                )
-                begin = begin + count
-            found = self._parts[tuple(counts)] = tuple(made)
-        return found
+        for parts in self._parts:
+            if len(parts) == len(counts) and all(same(part.count, count) for part, count in zip(parts, counts)):
+                return parts
+        begin: Int = 0
+        made = []
+        for count in counts:
+            total = self.offset(begin + count) - self.offset(begin)
+            made.append(Rows.declare(self.env, count, total, shortest=self.shortest, longest=self.longest))
+            begin = begin + count
+        self._parts.append(tuple(made))
+        return self._parts[-1]
 
-    def with_length(self, length: SymInt, bases: Iterable[Rows]) -> Rows | None:
+    def with_length(self, length: Int, bases: Iterable[Rows]) -> Rows | None:
         """As many rows, of a length made of those of the divisions; None if their sum is not known."""
         total = summed(length, self.count, bases)
-        if total is None:
+        if total is None or isinstance(length, int):
             return None
         longest = self.env.unbacked(lo=0)
         for fact in (longest >= length, longest <= total, total <= self.count * longest):
             self.env.postulate(fact)
         return Rows(self.env, self.count, total, length, 0, longest, tuple(bases))
 
-    def is_part_of(self, size: Int) -> bool:
+    def is_in(self, size: Int) -> bool:
         """Return True if a size depends on the row."""
-        if isinstance(size, int):
-            return False
-        return any(not each.length.expr.symbols.isdisjoint(size.expr.symbols) for each in self.bases)
+        return isinstance(size, SymInt) and not self.length.expr.symbols.isdisjoint(size.expr.symbols)
+
+    def _kept(self) -> Callable[[], None]:
+        """A function that restores the offsets known now."""
+        offsets, parts = len(self._offsets), len(self._parts)
+
+        def restore() -> None:
+            del self._offsets[offsets:]
+            del self._parts[parts:]
+
+        return restore
 
 
-def summed(size: SymInt, count: Int, bases: Iterable[Rows]) -> Int | None:
+def summed(size: Int, count: Int, bases: Iterable[Rows]) -> Int | None:
     """The sum over all rows of a size, if that is linear in their lengths; else None."""
+    assert isinstance(size, SymInt)
     totals = {str(each.length): each for each in bases}
     nothing: dict[str, int | SymInt] = dict.fromkeys(totals, 0)
     constant = size.substitute(nothing)
@@ -182,9 +192,9 @@ class Ragged(Shape):
     rows: Rows
     axis: int
 
-    def __new__(cls, sizes: Iterable[Int], rows: Rows, *, dtype: str | None = None) -> Ragged:  # type: ignore[misc]
+    def __new__(cls, sizes: Iterable[Int], rows: Rows, *, dtype: str | None = None) -> Self:
         made = super().__new__(cls, sizes, dtype=dtype)
-        axes = [axis for axis, size in enumerate(made) if rows.is_part_of(size)]
+        axes = [axis for axis, size in enumerate(made) if any(each.is_in(size) for each in rows.bases)]
         if len(axes) != 1 or axes[0] == 0 or not same(made[axes[0]], rows.length):
             raise ShapeError(f"{Shape(made)}: expected one axis of {rows.length}, behind that of the rows")
         agree(rows.env, made[0], rows.count, "the first axis is not that of the rows")

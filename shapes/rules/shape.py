@@ -11,6 +11,7 @@ A shape is a tuple of its sizes, so a rule may slice and unpack it; what comes o
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Self
 
 from shapes.environment.layout import Layout, contiguous_strides
 from shapes.errors import ShapeError
@@ -36,7 +37,7 @@ class Shape(tuple[Int, ...]):
         strides: Iterable[Int] | None = None,
         storage_offset: Int = 0,
         elements: Elements | None = None,
-    ) -> Shape:
+    ) -> Self:
         self = super().__new__(cls, sizes)
         self.dtype = dtype
         self.strides = None if strides is None else tuple(strides)

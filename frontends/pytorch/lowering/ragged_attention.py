@@ -27,6 +27,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
@@ -51,7 +52,7 @@ FUSED_BACKWARD: Final = aten._scaled_dot_product_flash_attention_for_cpu_backwar
 def by_row(values: torch.Tensor, offsets: Sequence[int]) -> tuple[torch.Tensor, ...]:
     """Each row as a batch of one, heads first."""
     inside = values.narrow(0, offsets[0], offsets[-1] - offsets[0])
-    lengths = [last - first for first, last in zip(offsets, offsets[1:])]
+    lengths = [last - first for first, last in pairwise(offsets)]
     return inside.transpose(0, 1).unsqueeze(0).split(lengths, 2) if lengths else ()
 
 
