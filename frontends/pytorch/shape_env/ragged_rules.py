@@ -1,35 +1,83 @@
-"""The attention of jagged tensors in an environment of ours: one operator on values and offsets.
+"""Operators on jagged tensors in an environment of ours, where torch's read lengths or make copies.
 
     >>> import torch
     >>> from frontends.pytorch import compile
     >>> x = torch.nested.nested_tensor([torch.ones(2, 1, 4), torch.ones(3, 1, 4)], layout=torch.jagged).transpose(1, 2)
-    >>> f = compile(lambda x: torch.nn.functional.scaled_dot_product_attention(x, x, x))
-    >>> f(x).values().shape, f.fallbacks
-    (torch.Size([1, 5, 4]), [])
+    >>> f = compile(lambda x: torch.nn.functional.scaled_dot_product_attention(x, x, x).select(0, 1))
+    >>> f(x).shape, f.fallbacks
+    (torch.Size([1, 3, 4]), [])
 
-Torch computes it on the CPU through strided nested tensors, which no tracer takes.
+Attention is one operator on values and offsets: torch computes it on the CPU through strided nested tensors, which no
+tracer takes. A row is read by its own offset and length: torch reads those of all rows. A gradient has the holes of
+its tensor: AOTAutograd copies one without, whose rows then are others.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any, Final
 
 import torch
 from torch import Tensor
+from torch._functorch._aot_autograd.schemas import MemoryFormatMeta
 from torch._guards import detect_fake_mode
+from torch.fx.experimental.proxy_tensor import get_proxy_mode
 from torch.nested._internal.nested_tensor import NestedTensor, nested_view_from_values_offsets_lengths
 
 from frontends.pytorch.lowering.ragged_attention import ragged_attention
 from frontends.pytorch.shape_env.adapter import EngineShapeEnv
 
-Attention = Callable[..., Any]
+number: Final = torch.ops.aten._local_scalar_dense.default
+Torchs = Callable[..., Any]
 DTYPES: Final = (torch.float32, torch.float64, torch.bfloat16, torch.float16)
 
 
+class Anything:
+    """Sizes or strides that are as they are."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+
+def layout_of_gradient(torchs: Torchs, tensor: Tensor, *options: Any, **named: Any) -> MemoryFormatMeta | None:
+    """The layout that AOTAutograd gives a gradient: that of rows with holes stays."""
+    if isinstance(tensor, NestedTensor) and tensor._lengths is not None and engine_of(tensor) is not None:
+        return MemoryFormatMeta(size=Anything(), stride=Anything())  # type: ignore[arg-type]
+    found: MemoryFormatMeta | None = torchs(tensor, *options, **named)
+    return found
+
+
+def engine_of(tensor: NestedTensor) -> EngineShapeEnv | None:
+    """The environment of ours that a fake jagged tensor has."""
+    mode = detect_fake_mode(tensor._values)
+    found = None if mode is None else mode.shape_env
+    return found if isinstance(found, EngineShapeEnv) else None
+
+
+def select(torchs: Torchs, tensor: NestedTensor, dim: int, index: int) -> Tensor:
+    """A row of a fake jagged tensor of an environment of ours, by its number; else what `torchs` gives."""
+    shapes = engine_of(tensor)
+    if dim % tensor.dim() or shapes is None:
+        found: Tensor = torchs(tensor, dim, index)
+        return found
+    # in the graph of Dynamo it is one operator, whose result shows the length, but not the offset
+    with nullcontext() if get_proxy_mode() else shapes.ignore_fresh_unbacked_symbols():
+        begin = number(tensor._offsets[:-1][index])
+    lengths = tensor._offsets.diff() if tensor._lengths is None else tensor._lengths
+    length = number(lengths[index])
+    axis = tensor._ragged_idx - 1
+    torch._check(begin >= 0)
+    torch._check(length >= 0)
+    torch._check(begin + length <= tensor._values.size(axis))
+    return tensor._values.narrow(axis, begin, length)
+
+
 def attention(
-    torchs: Attention,
+    torchs: Torchs,
     query: Tensor,
     key: Tensor,
     value: Tensor,
@@ -65,8 +113,7 @@ def is_row_major(tensor: Tensor) -> bool:
     feature, whose values lie by element, head and feature without gaps."""
     if not isinstance(tensor, NestedTensor) or tensor.dim() != 4 or tensor._ragged_idx != 2:
         return False
-    mode = detect_fake_mode(tensor._values)
-    is_ours = mode is not None and isinstance(mode.shape_env, EngineShapeEnv)
+    is_ours = engine_of(tensor) is not None
     is_plain = tensor.device.type == "cpu" and tensor.dtype in DTYPES and tensor._lengths is None
     return is_ours and is_plain and tensor.transpose(1, 2).is_contiguous()
 
