@@ -56,7 +56,30 @@ def by_row(values: torch.Tensor, offsets: Sequence[int]) -> tuple[torch.Tensor, 
     return inside.transpose(0, 1).unsqueeze(0).split(lengths, 2) if lengths else ()
 
 
-def with_logsumexp(
+def attention_of_rows(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    queries: torch.Tensor,
+    keys: torch.Tensor,
+    scale: float | None,
+    is_causal: bool = False,
+    logsumexp: torch.Tensor | None = None,
+) -> torch.Tensor:
+    """The attention; `queries` and `keys` are the offsets of the rows. Logarithms of its denominators go into
+    `logsumexp`."""
+    attended = torch.zeros_like(query, memory_format=torch.contiguous_format)
+    of, among = queries.tolist(), keys.tolist()
+    targets = [by_row(each, of) for each in (attended, logsumexp) if each is not None]
+    for q, k, v, *places in zip(by_row(query, of), by_row(key, among), by_row(value, among), *targets):
+        if q.shape[2] and k.shape[2]:
+            for place, found in zip(places, FUSED(q, k, v, 0.0, is_causal, scale=scale)):
+                place.copy_(found)
+    return attended
+
+
+@torch.library.custom_op("symshape::ragged_attention", mutates_args=())
+def ragged_attention(
     query: torch.Tensor,
     key: torch.Tensor,
     value: torch.Tensor,
@@ -65,28 +88,10 @@ def with_logsumexp(
     scale: float | None,
     is_causal: bool = False,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """The attention, and the logarithms of its denominators; `queries` and `keys` are the offsets of the rows."""
-    attended = torch.zeros_like(query, memory_format=torch.contiguous_format)
+    """The attention, with the logarithms that its gradient needs."""
     wide = torch.float64 if query.dtype is torch.float64 else torch.float32
     logsumexp = query.new_zeros(query.shape[:2], dtype=wide)
-    of, among = queries.tolist(), keys.tolist()
-    pieces = zip(
-        by_row(query, of), by_row(key, among), by_row(value, among), by_row(attended, of), by_row(logsumexp, of)
-    )
-    for q, k, v, target, denominators in pieces:
-        if q.shape[2] and k.shape[2]:
-            made, found = FUSED(q, k, v, 0.0, is_causal, scale=scale)
-            target.copy_(made)
-            denominators.copy_(found)
-    return attended, logsumexp
-
-
-def attention_of_rows(*given: Any) -> torch.Tensor:
-    """The attention alone."""
-    return with_logsumexp(*given)[0]
-
-
-ragged_attention: Final = torch.library.custom_op("symshape::ragged_attention", with_logsumexp, mutates_args=())
+    return attention_of_rows(query, key, value, queries, keys, scale, is_causal, logsumexp), logsumexp
 
 
 @torch.library.custom_op("symshape::ragged_attention_backward", mutates_args=())

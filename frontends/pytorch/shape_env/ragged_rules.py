@@ -46,7 +46,7 @@ class Anything:
 def layout_of_gradient(torchs: Torchs, tensor: Tensor, *options: Any, **named: Any) -> MemoryFormatMeta | None:
     """The layout that AOTAutograd gives a gradient: that of rows with holes stays."""
     if isinstance(tensor, NestedTensor) and tensor._lengths is not None and engine_of(tensor) is not None:
-        return MemoryFormatMeta(size=Anything(), stride=Anything())  # type: ignore[arg-type]
+        return MemoryFormatMeta(size=Anything(), stride=Anything())
     found: MemoryFormatMeta | None = torchs(tensor, *options, **named)
     return found
 
@@ -74,6 +74,24 @@ def select(torchs: Torchs, tensor: NestedTensor, dim: int, index: int) -> Tensor
     torch._check(length >= 0)
     torch._check(begin + length <= tensor._values.size(axis))
     return tensor._values.narrow(axis, begin, length)
+
+
+def copy(torchs: Torchs, tensor: NestedTensor, source: Tensor, *options: Any) -> Tensor:
+    """Elements written into rows with other offsets, as the gradients of parts are: these have to be the same ones."""
+    is_plain = isinstance(source, NestedTensor) and engine_of(tensor) is not None and tensor._size != source._size
+    if not is_plain or tensor._lengths is not None or source._lengths is not None or not is_alike(tensor, source):
+        found: Tensor = torchs(tensor, source, *options)
+        return found
+    torch._assert_async((tensor._offsets == source._offsets).all(), "copy_(): expected the same rows")
+    tensor._values.copy_(source._values)
+    return tensor
+
+
+def is_alike(tensor: NestedTensor, other: NestedTensor) -> bool:
+    """Return True if two jagged tensors have as many rows, and the same dense sizes."""
+    if tensor.dim() != other.dim() or tensor._ragged_idx != other._ragged_idx:
+        return False
+    return all(tensor.size(axis) == other.size(axis) for axis in range(tensor.dim()) if axis != tensor._ragged_idx)
 
 
 def attention(

@@ -123,6 +123,7 @@ def asks_an_engine(tensor: FakeTensor) -> bool:
 RAGGED: Final = {
     "attention": jagged.jagged_scaled_dot_product_attention,
     "select": jagged.JAGGED_OPS_TABLE[aten.select.int],
+    "copy": jagged.JAGGED_OPS_TABLE[aten.copy_.default],
     "layout_of_gradient": MemoryFormatMeta.from_tensor,
 }
 """Torch's functions on jagged tensors that `ragged_rules` replaces."""
@@ -130,8 +131,8 @@ RAGGED: Final = {
 
 def put_ragged(functions: Mapping[str, Any]) -> None:
     jagged.jagged_scaled_dot_product_attention = functions["attention"]
-    jagged.JAGGED_OPS_TABLE[aten.select.int] = functions["select"]
-    MemoryFormatMeta.from_tensor = staticmethod(functions["layout_of_gradient"])  # type: ignore[method-assign]
+    jagged.JAGGED_OPS_TABLE.update({aten.select.int: functions["select"], aten.copy_.default: functions["copy"]})
+    MemoryFormatMeta.from_tensor = staticmethod(functions["layout_of_gradient"])
 
 
 def on_demand(name: str) -> Callable[..., Any]:

@@ -12,8 +12,8 @@ OFTEN = frozenset((
     "index_put", "masked_select", "select",
 ))  # fmt: skip
 
-KNOWN = ("holes", "chunk", "batch_dim, index=")
-"""Samples that are no graph, in docs/pytorch.md: gradients of rows with holes, chunks of rows, and single rows."""
+KNOWN = ("chunk", "clone")
+"""Operators with samples that are no graph, in docs/pytorch.md: chunks of rows, copies without holes."""
 
 
 def check(step: int, only: frozenset[str] | None, least: float) -> None:
