@@ -24,7 +24,11 @@ from torch import Tensor
 from torch._functorch._aot_autograd.schemas import MemoryFormatMeta
 from torch._guards import detect_fake_mode
 from torch.fx.experimental.proxy_tensor import get_proxy_mode
-from torch.nested._internal.nested_tensor import NestedTensor, nested_view_from_values_offsets_lengths
+from torch.nested._internal.nested_tensor import (
+    NestedTensor,
+    nested_view_from_values_offsets,
+    nested_view_from_values_offsets_lengths,
+)
 
 from frontends.pytorch.lowering.ragged_attention import ragged_attention
 from frontends.pytorch.shape_env.adapter import EngineShapeEnv
@@ -85,6 +89,21 @@ def copy(torchs: Torchs, tensor: NestedTensor, source: Tensor, *options: Any) ->
     torch._assert_async((tensor._offsets == source._offsets).all(), "copy_(): expected the same rows")
     tensor._values.copy_(source._values)
     return tensor
+
+
+def clone(torchs: Torchs, tensor: NestedTensor, *, memory_format: torch.memory_format | None = None) -> Tensor:
+    """A copy, which has no holes if it is contiguous: rows are taken from where they are."""
+    lengths, is_contiguous = tensor._lengths, memory_format is torch.contiguous_format
+    if lengths is None or not is_contiguous or tensor._ragged_idx != 1 or engine_of(tensor) is None:
+        found: Tensor = torchs(tensor, memory_format=memory_format)
+        return found
+    offsets = torch.nn.functional.pad(lengths.cumsum(0), (1, 0))
+    total = number(offsets[-1])
+    torch._check(total >= 0)
+    moved = (tensor._offsets[:-1] - offsets[:-1]).repeat_interleave(lengths, output_size=total)
+    values = tensor._values.index_select(0, torch.arange(total) + moved)
+    ends = {name: number(end) for name, end in zip(("min_seqlen", "max_seqlen"), lengths.aminmax())}
+    return nested_view_from_values_offsets(values, offsets, ragged_idx=1, **ends)
 
 
 def is_alike(tensor: NestedTensor, other: NestedTensor) -> bool:

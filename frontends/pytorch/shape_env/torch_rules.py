@@ -124,6 +124,7 @@ RAGGED: Final = {
     "attention": jagged.jagged_scaled_dot_product_attention,
     "select": jagged.JAGGED_OPS_TABLE[aten.select.int],
     "copy": jagged.JAGGED_OPS_TABLE[aten.copy_.default],
+    "clone": jagged.JAGGED_OPS_TABLE[aten.clone.default],
     "layout_of_gradient": MemoryFormatMeta.from_tensor,
 }
 """Torch's functions on jagged tensors that `ragged_rules` replaces."""
@@ -131,7 +132,8 @@ RAGGED: Final = {
 
 def put_ragged(functions: Mapping[str, Any]) -> None:
     jagged.jagged_scaled_dot_product_attention = functions["attention"]
-    jagged.JAGGED_OPS_TABLE.update({aten.select.int: functions["select"], aten.copy_.default: functions["copy"]})
+    operators = {"select": aten.select.int, "copy": aten.copy_.default, "clone": aten.clone.default}
+    jagged.JAGGED_OPS_TABLE.update({operator: functions[name] for name, operator in operators.items()})
     MemoryFormatMeta.from_tensor = staticmethod(functions["layout_of_gradient"])
 
 

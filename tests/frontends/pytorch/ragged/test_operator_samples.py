@@ -12,8 +12,8 @@ OFTEN = frozenset((
     "index_put", "masked_select", "select",
 ))  # fmt: skip
 
-KNOWN = ("chunk", "clone")
-"""Operators with samples that are no graph, in docs/pytorch.md: chunks of rows, copies without holes."""
+KNOWN = ("chunk", "holes")
+"""Samples of which some are no graph, in docs/pytorch.md: chunks of rows, reductions of rows with holes."""
 
 
 def check(step: int, only: frozenset[str] | None, least: float) -> None:

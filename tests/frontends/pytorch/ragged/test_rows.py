@@ -78,6 +78,17 @@ def test_gradients_with_holes(program: Callable[..., Any]) -> None:
     assert_one_graph(program, [(with_holes(list(lengths)),) for lengths in LENGTHS])
 
 
+@pytest.mark.parametrize("program", [lambda x: x.contiguous() * 2, lambda x: x.contiguous().to_padded_tensor(0.0)])
+def test_without_holes(program: Callable[..., Any]) -> None:
+    """Fails when what lies between rows is kept, or the longest row is not known."""
+    compiled = compile(program, dynamic=True)
+    for lengths in LENGTHS:
+        given = (with_holes(list(lengths)).detach(),), {}
+        assert unlike(ran(compiled, given), ran(program, given)) == ""
+    (graph,) = compiled.graphs
+    assert not compiled.fallbacks and not graph.reason and all(part.variants for part in graph.parts)
+
+
 def test_parts_of_the_rows() -> None:
     """Fails when gradients of parts are written into other rows."""
 
