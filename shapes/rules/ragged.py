@@ -2,7 +2,7 @@
 
     >>> from shapes import ShapeEnv
     >>> env = ShapeEnv(origin=lambda: None)
-    >>> b, t = env.sizes("b t")
+    >>> b, t = env.symbol("b", lo=1), env.symbol("t")
     >>> rows = Rows.declare(env, b, t, name="j")
     >>> x = Ragged((b, rows.length, 8), rows)
     >>> ragged(env, "mul", x, (8,)), ragged(env, "softmax", x, dim=1), ragged(env, "sum", x, dim=1)

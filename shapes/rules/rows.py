@@ -2,7 +2,7 @@
 
     >>> from shapes import ShapeEnv
     >>> env = ShapeEnv(origin=lambda: None)
-    >>> b, t = env.sizes("b t")
+    >>> b, t = env.symbol("b", lo=1), env.symbol("t")
     >>> rows = Rows.declare(env, b, t, name="j")
     >>> type(env.ask(rows.length <= t)).__name__, type(env.ask(b * rows.longest >= t)).__name__
     ('Always', 'Always')
@@ -11,7 +11,8 @@
 
 The size of a ragged axis is a symbol for the length of *any* row. What is proven of it holds for every row, and what is
 assumed of it is assumed of every row: `j == k` says that two divisions have the same offsets. A condition on it is
-therefore never a branch, only a check.
+therefore never a branch, only a check. Where there is no row, nothing is said: bounds of the length hold if there is
+one, so that a check of all rows does not tell that there are some.
 
 A sum over the rows is linear: lengths of `2*j + 3` are `2*t + 3*b` elements.
 """
@@ -28,7 +29,7 @@ from shapes.rules.axes import replaced
 from shapes.rules.broadcasting import agree, same
 from shapes.rules.elements import Elements
 from shapes.rules.shape import Shape
-from shapes.symbolic.choices import Int, sym_sum
+from shapes.symbolic.choices import Int, Truth, sym_or, sym_sum
 from shapes.symbolic.numbers import SymInt
 
 
@@ -73,14 +74,11 @@ class Rows:
         length = env.unbacked(name, lo=0)
         if longest is None:
             longest = env.unbacked(None if name is None else f"{name}_longest", lo=0)
-            env.postulate(longest <= total)
+            _of_rows(env, count, longest <= total)
         made = cls(env, count, total, length, shortest, longest)
-        for fact in (
-            length >= shortest, length <= longest, length <= total,
-            total >= count * shortest, total <= count * longest,
-        ):  # fmt: skip
-            if fact is not True:
-                env.postulate(fact)
+        _of_rows(env, count, length <= longest, length <= total, length >= shortest)
+        for fact in (total >= count * shortest, total <= count * longest):
+            env.postulate(fact)
         env.attach(made._kept)
         return made
 
@@ -152,8 +150,8 @@ class Rows:
         if total is None or isinstance(length, int):
             return None
         longest = self.env.unbacked(lo=0)
-        for fact in (longest >= length, longest <= total, total <= self.count * longest):
-            self.env.postulate(fact)
+        _of_rows(self.env, self.count, longest >= length, longest <= total)
+        self.env.postulate(total <= self.count * longest)
         return Rows(self.env, self.count, total, length, 0, longest, tuple(bases))
 
     def is_in(self, size: Int) -> bool:
@@ -169,6 +167,14 @@ class Rows:
             del self._parts[parts:]
 
         return restore
+
+
+def _of_rows(env: ShapeEnv, count: Int, *facts: Truth) -> None:
+    """State facts of any row, which say nothing where there is none."""
+    is_empty = count == 0
+    is_empty = is_empty if isinstance(is_empty, bool) or not env.proves(count > 0) else False
+    for fact in facts:
+        env.postulate(sym_or(fact, is_empty))
 
 
 def summed(size: Int, count: Int, bases: Iterable[Rows]) -> Int | None:

@@ -24,9 +24,9 @@ OTHER: Final = {2: (4, 1), 3: (2, 2, 3), 4: (1, 1, 2, 5), 1: (3,)}
 class Sizes:
     """An environment with two divisions of as many rows, and their sizes for some lengths of rows."""
 
-    def __init__(self) -> None:
+    def __init__(self, least: int = 1) -> None:
         self.env = ShapeEnv(origin=lambda: None)
-        self.count, self.total, self.others = self.env.sizes("b t s")
+        self.count, (self.total, self.others) = self.env.symbol("b", lo=least), self.env.sizes("t s")
         self.rows = Rows.declare(self.env, self.count, self.total, name="j")
         self.other = Rows.declare(self.env, self.count, self.others, name="k")
 
@@ -276,6 +276,22 @@ def test_facts_of_the_family():
     assert [getattr(select(rows.offsets, 0, place), "total", None) for place in (0, -1)] == [0, total]
     summed = FACTS["cumsum"](rows.lengths, 0)
     assert (summed.ordered, summed.last, summed.hi) == (True, total, total)
+
+
+def test_no_rows():
+    """A check of all rows tells that there are some, or bounds of their lengths contradict it."""
+    sizes = Sizes(least=0)
+    env, x = sizes.env, sizes.tensor(X)
+    ragged(env, "amax", x, 1)
+    assert [each.text for each in env.runtime_asserts()] == ["j != 0"]
+    assert isinstance(env.ask(sizes.count == 0), Depends)
+    assert isinstance(env.ask(sizes.total == 0), Depends)
+    assert isinstance(env.ask(sizes.rows.longest == 0), Depends)
+    env.assume(sizes.count >= 1)
+    assert isinstance(env.ask(sizes.total >= 1), Always)
+    rows = Rows.declare(env, 0, 0, shortest=3, longest=5)
+    assert isinstance(env.ask(rows.length >= 7), Depends)
+    assert env.check_consistent() is not None
 
 
 def test_symbolic_rows():
