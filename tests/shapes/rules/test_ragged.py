@@ -363,3 +363,23 @@ def test_sums_over_rows():
     assert not env.runtime_asserts()
     with pytest.raises(Refused, match="how many elements"):
         ragged(env, "matmul", x, ragged(env, "transpose", y, 1, 2))
+
+
+@pytest.mark.parametrize("lengths", [(2, 3), (0, 4, 0, 1), (5,), (0, 0), (), (1, 7, 2, 2, 0)])
+def test_facts_hold_of_rows(lengths):
+    """A fact about the family is false of some rows."""
+    sizes = Sizes(least=0)
+    env, rows = sizes.env, sizes.rows
+    values = {"b": len(lengths), "t": sum(lengths), "j_longest": max(lengths, default=0)}
+    for row in range(len(lengths) + 1):
+        offset = rows.offset(row)
+        if not isinstance(offset, int):
+            values[str(offset)] = sum(lengths[:row])
+    for place in range(len(lengths)):
+        rows.length_of(place)
+    about = {*values, "j"}
+    for length in lengths or (0,):
+        given = {atom: {**values, "j": length}.get(str(atom), 0) for fact in env.facts() for atom in fact.prop.symbols}
+        for fact in env.facts():
+            if all(str(atom) in about for atom in fact.prop.symbols):
+                assert fact.prop.evaluate(given), fact.text
