@@ -186,9 +186,11 @@ def is_small(elements: Elements) -> bool:
 def select(input: Shape, dim: int, index: Int) -> Known:
     """One of the elements, or some of them."""
     own = known(input)
-    is_last = isinstance(index, int) and index == -1 and len(input) == 1
-    only = isinstance(input[dim], int) and input[dim] == 1 and len(input) == 1
-    return Elements(own.lo, own.hi, own.last if is_last and own.last is not None else own.total if only else None)
+    if len(input) != 1:
+        return Elements(own.lo, own.hi)
+    value = {0: own.first, -1: own.last}.get(index) if isinstance(index, int) else None
+    only = isinstance(input[0], int) and input[0] == 1
+    return Elements(own.lo, own.hi, own.total if value is None and only else value)
 
 
 @facts("same")

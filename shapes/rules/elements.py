@@ -27,7 +27,7 @@ class Elements:
         total: the sum of all elements.
         ordered: True if no element of a tensor with one axis is smaller than the one before it.
         distinct: True if no two elements are equal.
-        last: the last element of a tensor with one axis, which has at least one.
+        first, last: of a tensor with one axis, which has at least one element.
     """
 
     lo: Int | None = None
@@ -36,6 +36,7 @@ class Elements:
     ordered: bool = False
     distinct: bool = False
     last: Int | None = None
+    first: Int | None = None
 
     def with_more(self, other: Elements) -> Elements:
         """These facts, and where nothing is known those of another record of the same elements."""
@@ -46,4 +47,5 @@ class Elements:
             self.ordered or other.ordered,
             self.distinct or other.distinct,
             other.last if self.last is None else self.last,
+            other.first if self.first is None else self.first,
         )

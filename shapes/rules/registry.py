@@ -100,6 +100,7 @@ class Rule:
         self.names = tuple([parameter.name for parameter in parameters])
         self._readings = [_reading(parameter) for parameter in parameters]
         self._by_name = dict(zip(self.names, self._readings, strict=True))
+        self.tensors = tuple([name for name, read in self._by_name.items() if read in (_shape, _like_shape)])
 
     @property
     def family(self) -> str:

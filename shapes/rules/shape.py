@@ -11,8 +11,10 @@ A shape is a tuple of its sizes, so a rule may slice and unpack it; what comes o
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Self
 
 from shapes.environment.layout import Layout, contiguous_strides
+from shapes.errors import ShapeError
 from shapes.rules.elements import Elements
 from shapes.symbolic.choices import Int
 
@@ -25,6 +27,7 @@ class Shape(tuple[Int, ...]):
     strides: tuple[Int, ...] | None
     storage_offset: Int
     elements: Elements | None
+    is_ragged = False
 
     def __new__(
         cls,
@@ -34,7 +37,7 @@ class Shape(tuple[Int, ...]):
         strides: Iterable[Int] | None = None,
         storage_offset: Int = 0,
         elements: Elements | None = None,
-    ) -> Shape:
+    ) -> Self:
         self = super().__new__(cls, sizes)
         self.dtype = dtype
         self.strides = None if strides is None else tuple(strides)
@@ -68,11 +71,14 @@ def as_shape(value: object) -> Shape:
     """A shape from any sequence of sizes.
 
     Raises:
+        ShapeError: it has a ragged axis, which no dense rule knows.
         TypeError: it is no sequence.
     """
     if type(value) is Shape:
         return value
     if isinstance(value, Shape):
+        if value.is_ragged:
+            raise ShapeError(f"{value!r} is ragged: ask shapes.rules.ragged.ragged(env, name, ...)")
         return value
     if isinstance(value, Layout):
         return Shape(value.sizes, strides=value.strides, storage_offset=value.storage_offset)

@@ -1,7 +1,11 @@
-"""Attention of padded rows, row by row: no product of padding is computed.
+"""Attention over ragged rows on the CPU: each row of queries attends to its row of keys, and nothing is padded.
 
     >>> import torch
     >>> from frontends.pytorch import compile
+    >>> x, offsets = torch.ones(5, 2, 4), torch.tensor([0, 2, 5])
+    >>> attended, logsumexp = ragged_attention(x, x, x, offsets, offsets, 0.5)
+    >>> attended.shape, logsumexp.shape
+    (torch.Size([5, 2, 4]), torch.Size([5, 2]))
     >>> aten = torch.ops.aten
     >>> @compile(backend="cpu", dynamic=True)
     ... def attend(x, offsets):
@@ -12,15 +16,19 @@
     ...     attend(torch.randn(9, 8), torch.tensor([0, 3, 3, 9])).shape
     torch.Size([9, 8])
 
-Queries, keys and values are the same rows, padded at their ends; what the attention makes is used without the padding.
-Padded keys must not be seen: a query sees those before it, or a mask takes away what is behind the end of its row.
+Values lie by element, head and feature. The operator calls torch's fused kernel once for each row. It is what the
+attention of jagged tensors becomes, which torch computes through strided nested tensors, whose sizes are data; and that
+of rows padded at their ends, if what the attention makes is used without the padding. Padded keys must not be seen: a
+query sees those before it, or a mask takes away what is behind the end of its row.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from itertools import pairwise
+from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 import torch
@@ -36,6 +44,108 @@ from frontends.pytorch.symbolic.tensor import Result
 
 aten: Final = torch.ops.aten
 FUSED: Final = aten._scaled_dot_product_flash_attention_for_cpu.default
+FUSED_BACKWARD: Final = aten._scaled_dot_product_flash_attention_for_cpu_backward.default
+
+# ---------------------------------------------------------------------- the operator
+
+
+def by_row(values: torch.Tensor, offsets: Sequence[int]) -> tuple[torch.Tensor, ...]:
+    """Each row as a batch of one, heads first."""
+    inside = values.narrow(0, offsets[0], offsets[-1] - offsets[0])
+    lengths = [last - first for first, last in pairwise(offsets)]
+    return inside.transpose(0, 1).unsqueeze(0).split(lengths, 2) if lengths else ()
+
+
+def attention_of_rows(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    queries: torch.Tensor,
+    keys: torch.Tensor,
+    scale: float | None,
+    is_causal: bool = False,
+    logsumexp: torch.Tensor | None = None,
+) -> torch.Tensor:
+    """The attention; `queries` and `keys` are the offsets of the rows. Logarithms of its denominators go into
+    `logsumexp`."""
+    attended = torch.zeros_like(query, memory_format=torch.contiguous_format)
+    of, among = queries.tolist(), keys.tolist()
+    targets = [by_row(each, of) for each in (attended, logsumexp) if each is not None]
+    for q, k, v, *places in zip(by_row(query, of), by_row(key, among), by_row(value, among), *targets):
+        if q.shape[2] and k.shape[2]:
+            for place, found in zip(places, FUSED(q, k, v, 0.0, is_causal, scale=scale)):
+                place.copy_(found)
+    return attended
+
+
+@torch.library.custom_op("symshape::ragged_attention", mutates_args=())
+def ragged_attention(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    queries: torch.Tensor,
+    keys: torch.Tensor,
+    scale: float | None,
+    is_causal: bool = False,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """The attention, with the logarithms that its gradient needs."""
+    wide = torch.float64 if query.dtype is torch.float64 else torch.float32
+    logsumexp = query.new_zeros(query.shape[:2], dtype=wide)
+    return attention_of_rows(query, key, value, queries, keys, scale, is_causal, logsumexp), logsumexp
+
+
+@torch.library.custom_op("symshape::ragged_attention_backward", mutates_args=())
+def ragged_attention_backward(
+    gradient: torch.Tensor,
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    attended: torch.Tensor,
+    logsumexp: torch.Tensor,
+    queries: torch.Tensor,
+    keys: torch.Tensor,
+    scale: float | None,
+    is_causal: bool,
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """The gradients of queries, keys and values."""
+    made = [torch.zeros_like(each, memory_format=torch.contiguous_format) for each in (query, key, value)]
+    of, among = queries.tolist(), keys.tolist()
+    given = [by_row(*each) for each in (
+        (gradient, of), (query, of), (key, among), (value, among), (attended, of), (logsumexp, of),
+        *zip(made, (of, among, among)),
+    )]  # fmt: skip
+    for *row, q, k, v in zip(*given):
+        if q.shape[2] and k.shape[2]:
+            for target, found in zip((q, k, v), FUSED_BACKWARD(*row, 0.0, is_causal, scale=scale)):
+                target.copy_(found)
+    return made[0], made[1], made[2]
+
+
+@ragged_attention.register_fake
+def _(query: torch.Tensor, *others: object, **named: object) -> tuple[torch.Tensor, torch.Tensor]:
+    wide = torch.float64 if query.dtype is torch.float64 else torch.float32
+    return query.new_empty(query.shape), query.new_empty(query.shape[:2], dtype=wide)
+
+
+@ragged_attention_backward.register_fake
+def _(_: torch.Tensor, *given: torch.Tensor, **named: object) -> tuple[torch.Tensor, ...]:
+    return tuple([each.new_empty(each.shape) for each in given[:3]])
+
+
+def saved(ctx: Any, inputs: tuple[Any, ...], output: tuple[torch.Tensor, torch.Tensor]) -> None:
+    *tensors, ctx.scale, ctx.is_causal = inputs
+    ctx.save_for_backward(*tensors, *output)
+
+
+def backward(ctx: Any, gradient: torch.Tensor, _: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+    *values, queries, keys, attended, logsumexp = ctx.saved_tensors
+    rest = attended, logsumexp, queries, keys, ctx.scale, ctx.is_causal
+    return (*ragged_attention_backward(gradient, *values, *rest), None, None, None, None)
+
+
+ragged_attention.register_autograd(backward, setup_context=saved)
+
+# ---------------------------------------------------------------------- padded rows
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -124,23 +234,8 @@ def attended(at: Site, x: Tensor, rows: Rows) -> Tensor | None:
         return None
     buffer = at.program.buffer(q.dtype, sizes, strides)
     memories = [each.memory or at.program.stored(each.tensor, packed(each.sizes)) for each in found.operands]
-    arguments = (*memories, rows.offsets, found.is_causal, found.scale)
-    at.program.steps.append(Call(attention_by_rows, arguments, {}, (buffer,), has_layout=True, is_fresh=True))
+    arguments = (*memories, rows.offsets, rows.offsets, found.scale, found.is_causal)
+    at.program.steps.append(Call(attention_of_rows, arguments, {}, (buffer,), has_layout=True, is_fresh=True))
     along = [(axis - 1, step) for axis, step in x.offset.terms if axis > 1]
     offset = Affine(((0, total), *along), at.build.zero)
     return Memory((rows.total, *x.sizes[2:]), q.dtype, buffer, offset)
-
-
-def attention_by_rows(
-    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, offsets: torch.Tensor, is_causal: bool, scale: float | None
-) -> torch.Tensor:
-    """Attention within each row, of tensors of (elements, heads, features)."""
-    made = q.new_empty((*q.shape[:2], v.shape[2]))
-    lengths = offsets.diff().tolist()
-    if min(len(k), len(v)) < len(q):
-        raise RuntimeError(f"offsets end at {len(q)}, beyond {len(k)} keys or {len(v)} values")
-    pieces = [x[: len(q)].transpose(0, 1).unsqueeze(0).split(lengths, 2) for x in (q, k, v, made)]
-    for of_q, of_k, of_v, target in zip(*pieces):
-        if of_q.shape[2]:
-            target.copy_(FUSED(of_q, of_k, of_v, 0.0, is_causal, scale=scale)[0])
-    return made

@@ -120,17 +120,3 @@ def trilinear(
     whole = broadcast(recorder.env, *expanded)
     left = [size for axis, size in enumerate(whole) if axis not in sumdim]
     return packed(recorder, left, i1.dtype, i1.device)
-
-
-# ---------------------------------------------------------------------- jagged tensors
-
-
-@kind_rule(aten._padded_dense_to_jagged_forward.default)
-def padded_to_jagged(
-    recorder: Trace, dense: torch.Tensor, offsets: Sequence[torch.Tensor], total_L: Int | None = None
-) -> object:
-    """A tensor of the stated number of elements along the first axis, else of a data-dependent one."""
-    if total_L is None:
-        return NotImplemented
-    base = metadata_of(recorder, dense)
-    return recorder.kinds.packed((total_L, *base.shape[2:]), base.dtype, base.device)

@@ -1,5 +1,5 @@
 """Shape rules of torch's fake tensors, replaced where torch's specialize sizes or read data: views, recurrent layers,
-`logsumexp`, and the attention of jagged tensors.
+`logsumexp`, and operators on jagged tensors.
 
     >>> from frontends.pytorch.shape_env.torch_rules import RULES
     >>> sorted(str(operator) for operator in RULES)[:3]
@@ -10,12 +10,13 @@ They apply to tensors of an environment of ours only; for others, and in other t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import torch
 from torch._C import DispatchKey
 from torch._decomp import decomposition_table
+from torch._functorch._aot_autograd.schemas import MemoryFormatMeta
 from torch._subclasses.fake_impls import _view_unbacked_meta, op_implementations_dict
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.fx.experimental.proxy_tensor import get_proxy_mode
@@ -119,15 +120,33 @@ def asks_an_engine(tensor: FakeTensor) -> bool:
     return isinstance(tensor.fake_mode.shape_env, EngineShapeEnv) and get_proxy_mode() is None
 
 
-ATTENTION: Final = jagged.jagged_scaled_dot_product_attention
-"""Torch's attention of jagged tensors, which reads lengths on the CPU."""
+RAGGED: Final = {
+    "attention": jagged.jagged_scaled_dot_product_attention,
+    "select": jagged.JAGGED_OPS_TABLE[aten.select.int],
+    "copy": jagged.JAGGED_OPS_TABLE[aten.copy_.default],
+    "clone": jagged.JAGGED_OPS_TABLE[aten.clone.default],
+    "layout_of_gradient": MemoryFormatMeta.from_tensor,
+}
+"""Torch's functions on jagged tensors that `ragged_rules` replaces."""
 
 
-def attention(*given: Any, **named: Any) -> torch.Tensor:
-    """The attention of jagged tensors in an environment of ours."""
-    from frontends.pytorch.shape_env.ragged_attention import attention
+def put_ragged(functions: Mapping[str, Any]) -> None:
+    jagged.jagged_scaled_dot_product_attention = functions["attention"]
+    operators = {"select": aten.select.int, "copy": aten.copy_.default, "clone": aten.clone.default}
+    jagged.JAGGED_OPS_TABLE.update({operator: functions[name] for name, operator in operators.items()})
+    MemoryFormatMeta.from_tensor = staticmethod(functions["layout_of_gradient"])
 
-    return attention(ATTENTION, *given, **named)
+
+def on_demand(name: str) -> Callable[..., Any]:
+    """A function of `ragged_rules`, loaded when it is called, whose frames Dynamo leaves alone."""
+
+    @torch._dynamo.disable
+    def call(*given: Any, **named: Any) -> Any:
+        from frontends.pytorch.shape_env import ragged_rules
+
+        return getattr(ragged_rules, name)(RAGGED[name], *given, **named)
+
+    return call
 
 
 RULES: Final[dict[Any, object]] = {
@@ -149,7 +168,7 @@ def replace() -> None:
         _nt_view_dummy()
     op_implementations_dict.update({**dict.fromkeys(VIEWS, view), TANGENT: tangent})
     decomposition_table[aten.logsumexp.default] = logarithm_of_sum
-    jagged.jagged_scaled_dot_product_attention = attention
+    put_ragged({name: on_demand(name) for name in RAGGED})
     for operator in RECURRENT:
         bind(operator, RULES[operator])
 
@@ -159,7 +178,7 @@ def restore() -> None:
     op_implementations_dict.update(VIEWS)
     op_implementations_dict.pop(TANGENT, None)
     decomposition_table[aten.logsumexp.default] = LOGARITHM
-    jagged.jagged_scaled_dot_product_attention = ATTENTION
+    put_ragged(RAGGED)
     for operator, kernels in RECURRENT.items():
         bind(operator, kernels)
 

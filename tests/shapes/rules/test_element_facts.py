@@ -26,6 +26,7 @@ def described(tensor: torch.Tensor, *, counts: bool = True) -> Shape:
             total=sum(values),
             ordered=tensor.dim() == 1 and values == sorted(values),
             distinct=len(set(values)) == len(values),
+            first=values[0] if tensor.dim() == 1 else None,
             last=values[-1] if tensor.dim() == 1 else None,
         )
     return Shape(tensor.shape, dtype=str(tensor.dtype).removeprefix("torch."), elements=known)
@@ -44,6 +45,7 @@ def assert_true(found: object, *tensors: torch.Tensor) -> None:
         assert fact.total is None or sum(values) == fact.total, fact
         assert not fact.ordered or values == sorted(values), fact
         assert not fact.distinct or len(set(values)) == len(values), fact
+        assert fact.first is None or not values or values[0] == fact.first, fact
         assert fact.last is None or not values or values[-1] == fact.last, fact
 
 

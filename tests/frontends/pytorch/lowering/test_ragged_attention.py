@@ -88,7 +88,7 @@ def test_rows_attend_to_themselves(function, by_rows, by_torch) -> None:
         with torch.no_grad():
             torch.testing.assert_close(compiled(*given), function(*given), rtol=1e-4, atol=1e-5)
     names = called(compiled)
-    assert names.count("attention_by_rows") == by_rows
+    assert names.count("attention_of_rows") == by_rows
     assert sum(["flash_attention" in name for name in names]) == by_torch
 
 

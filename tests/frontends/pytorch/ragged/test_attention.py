@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from frontends.pytorch import compile
-from frontends.pytorch.shape_env.ragged_attention import ragged_attention
+from frontends.pytorch.lowering.ragged_attention import ragged_attention
 from tests.frontends.pytorch.ragged.comparing import rows
 
 

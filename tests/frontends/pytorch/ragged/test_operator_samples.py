@@ -12,8 +12,8 @@ OFTEN = frozenset((
     "index_put", "masked_select", "select",
 ))  # fmt: skip
 
-KNOWN = ("holes", "chunk", "batch_dim, index=")
-"""Samples that are no graph, in docs/pytorch.md: gradients of rows with holes, chunks of rows, and single rows."""
+KNOWN = ("chunk", "holes")
+"""Samples of which some are no graph, in docs/pytorch.md: chunks of rows, reductions of rows with holes."""
 
 
 def check(step: int, only: frozenset[str] | None, least: float) -> None:
