@@ -18,6 +18,7 @@ from torch._C import DispatchKey
 from torch._decomp import decomposition_table
 from torch._subclasses.fake_impls import _view_unbacked_meta, op_implementations_dict
 from torch._subclasses.fake_tensor import FakeTensor
+from torch.distributed.tensor._ops._view_ops import InputDim, Split, _ViewShardingPropagator
 from torch.fx.experimental.proxy_tensor import get_proxy_mode
 from torch.nested._internal import ops as jagged
 from torch.nested._internal.nested_tensor import _nt_view_dummy
@@ -130,6 +131,23 @@ def attention(*given: Any, **named: Any) -> torch.Tensor:
     return attention(ATTENTION, *given, **named)
 
 
+SPLIT: Final = _ViewShardingPropagator._analyze_split
+"""Torch's rule of an axis of a DTensor that a view splits, which asks if the ranks divide it."""
+
+
+def split_axis(self: _ViewShardingPropagator, cmd: Split) -> Any:
+    """The rule of an axis that a view splits: only of one that is sharded it matters if the ranks divide it."""
+    sizes = self.mesh_sizes
+    within = cmd.input_dim.inputs() or (cmd.input_dim,)
+    axes = {each.input_dim for each in within if isinstance(each, InputDim)}
+    if not any(getattr(placement, "dim", None) in axes for placement in self.input_src_placements):
+        self.mesh_sizes = (1,) * len(sizes)
+    try:
+        return SPLIT(self, cmd)
+    finally:
+        self.mesh_sizes = sizes
+
+
 RULES: Final[dict[Any, object]] = {
     **dict.fromkeys(VIEWS, view),
     TANGENT: tangent,
@@ -150,6 +168,7 @@ def replace() -> None:
     op_implementations_dict.update({**dict.fromkeys(VIEWS, view), TANGENT: tangent})
     decomposition_table[aten.logsumexp.default] = logarithm_of_sum
     jagged.jagged_scaled_dot_product_attention = attention
+    _ViewShardingPropagator._analyze_split = split_axis
     for operator in RECURRENT:
         bind(operator, RULES[operator])
 
@@ -160,6 +179,7 @@ def restore() -> None:
     op_implementations_dict.pop(TANGENT, None)
     decomposition_table[aten.logsumexp.default] = LOGARITHM
     jagged.jagged_scaled_dot_product_attention = ATTENTION
+    _ViewShardingPropagator._analyze_split = SPLIT
     for operator, kernels in RECURRENT.items():
         bind(operator, kernels)
 
