@@ -23,12 +23,15 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, TypeAlias
 
 import sympy
-from torch._dynamo.source import TensorProperty, TensorPropertySource
+from torch import SymInt
+from torch._dynamo.source import AttrSource, TensorProperty, TensorPropertySource
 from torch.fx.experimental.symbolic_shapes import (
     DimDynamic,
     GuardOnDataDependentSymNode,
     ShapeGuard,
+    StatefulSymbolicContext,
     StrictMinMaxConstraint,
+    SubclassSymbolicContext,
 )
 from torch.fx.experimental.symbolic_shapes import ShapeEnv as Torchs
 from torch.utils._sympy.functions import Mod, PythonMod
@@ -374,10 +377,20 @@ class EngineShapeEnv(Torchs):
         source: Any,
         **named: Any,
     ) -> Any:
-        named["symbolic_context"] = self.marking.context(ex_size, source, named.get("symbolic_context"))
-        return super()._create_symbolic_sizes_strides_storage_offset(
+        context = named["symbolic_context"] = self.marking.context(ex_size, source, named.get("symbolic_context"))
+        sizes, strides, offset = super()._create_symbolic_sizes_strides_storage_offset(
             ex_size, ex_stride, ex_storage_offset, is_dim_dynamic, source, **named
         )
+        if isinstance(context, SubclassSymbolicContext) and context.track_outer_size_stride:
+            # torch gives a wrapper of which it expects another offset a storage, which it cannot have
+            local = context.inner_contexts.get("_local_tensor")
+            if not isinstance(local, StatefulSymbolicContext):
+                return sizes, strides, ex_storage_offset
+            # the offset of a DTensor is that of its shard: one symbol
+            own = TensorPropertySource(AttrSource(source, "_local_tensor"), TensorProperty.STORAGE_OFFSET)
+            symbols = local.shape_env_to_source_to_symbol_cache.setdefault(id(self), {})
+            symbols[own.name] = offset.node.expr if isinstance(offset, SymInt) else sympy.Integer(offset)
+        return sizes, strides, offset
 
     def create_unbacked_symint(self, source: Any = None) -> Any:
         return self._declared(super().create_unbacked_symint(source))

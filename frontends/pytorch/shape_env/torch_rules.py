@@ -19,6 +19,7 @@ from torch._decomp import decomposition_table
 from torch._functorch._aot_autograd.schemas import MemoryFormatMeta
 from torch._subclasses.fake_impls import _view_unbacked_meta, op_implementations_dict
 from torch._subclasses.fake_tensor import FakeTensor
+from torch.distributed.tensor._ops._view_ops import InputDim, Split, _ViewShardingPropagator
 from torch.fx.experimental.proxy_tensor import get_proxy_mode
 from torch.nested._internal import ops as jagged
 from torch.nested._internal.nested_tensor import _nt_view_dummy
@@ -149,6 +150,23 @@ def on_demand(name: str) -> Callable[..., Any]:
     return call
 
 
+SPLIT: Final = _ViewShardingPropagator._analyze_split
+"""Torch's rule of an axis of a DTensor that a view splits, which asks if the ranks divide it."""
+
+
+def split_axis(self: _ViewShardingPropagator, cmd: Split) -> Any:
+    """The rule of an axis that a view splits: only of one that is sharded it matters if the ranks divide it."""
+    sizes = self.mesh_sizes
+    within = cmd.input_dim.inputs() or (cmd.input_dim,)
+    axes = {each.input_dim for each in within if isinstance(each, InputDim)}
+    if not any(getattr(placement, "dim", None) in axes for placement in self.input_src_placements):
+        self.mesh_sizes = (1,) * len(sizes)
+    try:
+        return SPLIT(self, cmd)
+    finally:
+        self.mesh_sizes = sizes
+
+
 RULES: Final[dict[Any, object]] = {
     **dict.fromkeys(VIEWS, view),
     TANGENT: tangent,
@@ -169,6 +187,7 @@ def replace() -> None:
     op_implementations_dict.update({**dict.fromkeys(VIEWS, view), TANGENT: tangent})
     decomposition_table[aten.logsumexp.default] = logarithm_of_sum
     put_ragged({name: on_demand(name) for name in RAGGED})
+    _ViewShardingPropagator._analyze_split = split_axis
     for operator in RECURRENT:
         bind(operator, RULES[operator])
 
@@ -179,6 +198,7 @@ def restore() -> None:
     op_implementations_dict.pop(TANGENT, None)
     decomposition_table[aten.logsumexp.default] = LOGARITHM
     put_ragged(RAGGED)
+    _ViewShardingPropagator._analyze_split = SPLIT
     for operator, kernels in RECURRENT.items():
         bind(operator, kernels)
 
