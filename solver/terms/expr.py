@@ -24,6 +24,7 @@ from math import gcd
 from threading import RLock
 from typing import Final
 
+from solver.deadline import look
 from solver.terms.coefficients import Terms, distinct_hash, merged
 from solver.terms.operations import Operation
 from solver.terms.printing import printer
@@ -370,6 +371,8 @@ class TermTable(ABC):
         key = (terms, constant)
         found = self.exprs.get(key)
         if found is None:
+            if len(terms) > 1:  # never between an atom and its expression
+                look()
             found = self.exprs.setdefault(key, Expr(self, terms, constant))
         return found
 
