@@ -16,12 +16,12 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import reduce
-from math import inf
+from functools import partial, reduce
+from math import floor, inf
 
 from benchmarks import report
 from benchmarks.question_families import FAMILIES, Case, Size, named, sizes
-from shapes import ShapeEnv
+from shapes import ShapeEnv, SymBool, sym_max, sym_min, sym_sqrt
 from shapes.environment.questions import Effort
 from solver import deadline
 from solver.terms.prop import Prop
@@ -33,18 +33,36 @@ LONGEST = 30.0
 """Seconds for a question without a time-out of its own."""
 
 
+Told = tuple[ShapeEnv, Prop, Prop]
+"""An environment that knows the facts, a question and its domain."""
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question and its effort."""
+    """A question, made anew by each call of `told`, and its effort."""
 
     name: str
-    case: Callable[[], Case]
+    told: Callable[[], Told]
     effort: Effort = "default"
+
+
+def told(case: Case) -> Told:
+    """The environment of a case, and its question as it was read."""
+    env = ShapeEnv(origin=lambda: None)
+    for size in case.sizes:
+        env.unbacked(size.name, lo=size.lo, hi=size.hi)
+    for fact in case.facts:
+        env.assume(fact)
+    return env, *env.parse(case.question)
+
+
+def asked_of(env: ShapeEnv, question: SymBool) -> Told:
+    return env, question.prop, question.domain
 
 
 def of_family(name: str, parts: int, effort: Effort = "default") -> Question:
     return Question(f"{name} {parts}" + ("" if effort == "default" else f", {effort}"),
-                    lambda: FAMILIES[name].case(parts), effort)  # fmt: skip
+                    lambda: told(FAMILIES[name].case(parts)), effort)  # fmt: skip
 
 
 FAMILY_QUESTIONS = [
@@ -62,46 +80,57 @@ THOROUGH = [
 ]  # fmt: skip
 
 
-def halves(n: int) -> Case:
+def halves(n: int) -> Told:
     """A quotient and a remainder of the level before, again and again."""
-    text = reduce(lambda x, _: f"(({x})//2 + ({x})%3)", range(n), "a")
-    return Case(sizes(["a"]), (), f"{text} <= a + 5")
+    env = ShapeEnv(origin=lambda: None)
+    a = env.unbacked("a")
+    x = reduce(lambda x, _: x // 2 + x % 3, range(n), a)
+    return asked_of(env, x <= a + 5)
 
 
-def wide_product(n: int) -> Case:
+def wide_product(n: int) -> Told:
     names = named("a", n)
-    return Case(sizes(names, 1), (), " * ".join([f"({a} + 1)" for a in names]) + f" >= {2**n}")
+    return told(Case(sizes(names, 1), (), " * ".join([f"({a} + 1)" for a in names]) + f" >= {2**n}"))
 
 
-def open_clamps(n: int) -> Case:
-    text = reduce(lambda whole, i: f"min(max(s{i} + {whole}, 0), n)", range(n), "p")
-    return Case((*sizes(named("s", n), None), Size("p", None), Size("n")), (), f"({text})*(n - {text}) >= 0")
+def open_clamps(n: int) -> Told:
+    env = ShapeEnv(origin=lambda: None)
+    limit = env.symbol("n", 0)
+    x = env.symbol("p", None)
+    for i in range(n):
+        x = sym_min(sym_max(env.symbol(f"s{i}", None) + x, 0), limit)
+    return asked_of(env, x * (limit - x) >= 0)
 
 
-def choices(n: int) -> Case:
+def choices(n: int) -> Told:
     """A disjunction for each size, and a sum that only all together refute."""
     names = named("a", n)
     facts = tuple([f"{a} == 2*b or {a} == 3*c or {a} == b*c" for a in names])
-    return Case(sizes([*names, "b", "c"], 1), facts, f"{' + '.join(names)} != b*c*{n} + 1")
+    return told(Case(sizes([*names, "b", "c"], 1), facts, f"{' + '.join(names)} != b*c*{n} + 1"))
 
 
-def cubes(n: int) -> Case:
+def cubes(n: int) -> Told:
     """No solution that is small, and no proof of ours."""
-    return Case(sizes(["x", "y", "z"], 1), (), f"x*x*x + y*y*y != z*z*z + {n}", "always")
+    return told(Case(sizes(["x", "y", "z"], 1), (), f"x*x*x + y*y*y != z*z*z + {n}"))
 
 
-def congruences(n: int) -> Case:
+def congruences(n: int) -> Told:
     primes = (101, 103, 107, 109, 113, 127, 131, 137, 139, 149)[:n]
     facts = tuple([f"x % {p} == {i + 1}" for i, p in enumerate(primes)])
-    return Case(sizes(["x", "y"], 1), (*facts, "x <= y*y"), "x*y % 7 == 3", "depends")
+    return told(Case(sizes(["x", "y"], 1), (*facts, "x <= y*y"), "x*y % 7 == 3"))
 
 
-def nested_tiles(n: int) -> Case:
-    text = reduce(lambda x, i: f"(({x} + t{i} - 1)//t{i}*t{i})", range(n), "s")
-    return Case((*sizes(named("t", n), 1), Size("s")), (), f"{text} <= s + {' + '.join(named('t', n))} - {n}")
+def nested_tiles(n: int) -> Told:
+    env = ShapeEnv(origin=lambda: None)
+    size = x = env.symbol("s", 0)
+    waste = 0
+    for i in range(n):
+        tile = env.symbol(f"t{i}", 1)
+        x, waste = (x + tile - 1) // tile * tile, waste + tile - 1
+    return asked_of(env, x <= size + waste)
 
 
-def dense_equations(n: int) -> Case:
+def dense_equations(n: int) -> Told:
     """Linear equations in which every size occurs, with large coefficients."""
     names = named("x", n)
     facts = tuple(
@@ -109,58 +138,53 @@ def dense_equations(n: int) -> Case:
          for i in range(n)]
     )  # fmt: skip
     total = " + ".join([f"{(j * 53) % 97 + 1}*{x}" for j, x in enumerate(names)])
-    return Case(sizes(names), facts, f"({total}) % 1009 != {n}")
+    return told(Case(sizes(names), facts, f"({total}) % 1009 != {n}"))
 
 
-def huge_mixed(n: int) -> Case:
+def huge_mixed(n: int) -> Told:
     """Facts with integers of many bits, some of them congruences."""
     big = 4611686018427387905**n
     facts = (
-        f"2*b + 3*d >= {2361183241434822606929**n}", "8*a + 7*c >= 201", f"b == a + d + 5*c + {1180591620717411303373**n}",
+        f"2*b + 3*d >= {2361183241434822606929**n}", "8*a + 7*c >= 201",
+        f"b == a + d + 5*c + {1180591620717411303373**n}",
         "4294967296*c - 3*b >= -3541774862143643975701", f"b == {big}*d - 2*a + {1069911156275153993759**n}",
         "(a + 4294967296*b) % 7 == 4",
     )  # fmt: skip
-    return Case((Size("a", None), Size("b"), Size("c", None), Size("d")), facts, "(ceildiv(a, (-3)) % d) <= 0")
+    return told(Case((Size("a", None), Size("b"), Size("c", None), Size("d")), facts, "(ceildiv(a, (-3)) % d) <= 0"))
 
 
-def powers(n: int) -> Case:
+def powers(n: int) -> Told:
     names = named("e", n)
-    return Case(sizes([*names, "b"], 1), (), f"{'*'.join([f'b**{e}' for e in names])} >= b", "always")
+    return told(Case(sizes([*names, "b"], 1), (), f"{'*'.join([f'b**{e}' for e in names])} >= b"))
 
 
-def double_roots(n: int) -> Case:
-    text = reduce(lambda x, i: f"isqrt({x} + s{i})", range(n), "a")
-    return Case(sizes(["a", *named("s", n)]), (), f"{text} <= a + {' + '.join(named('s', n))} + 1")
+def roots(n: int) -> Told:
+    env = ShapeEnv(origin=lambda: None)
+    total = x = env.symbol("a", 0)
+    for i in range(n):
+        more = env.symbol(f"s{i}", 0)
+        x, total = floor(sym_sqrt(x + more)), total + more
+    return asked_of(env, x <= total + 1)
 
 
 QUESTIONS = [
     *[of_family(name, parts) for name, parts in FAMILY_QUESTIONS],
     *[of_family(name, parts, "thorough") for name, parts in THOROUGH],
     *[Question(f"{case.__name__.replace('_', ' ')} {n}" + ("" if effort == "default" else f", {effort}"),
-               lambda case=case, n=n: case(n), effort)
+               partial(case, n), effort)
       for case, n, effort in (
           (halves, 24, "default"), (halves, 48, "default"), (wide_product, 9, "default"), (wide_product, 12, "default"),
           (open_clamps, 100, "default"), (open_clamps, 200, "default"), (choices, 12, "default"),
           (choices, 12, "thorough"), (cubes, 0, "thorough"), (congruences, 8, "thorough"),
           (nested_tiles, 6, "thorough"), (dense_equations, 14, "default"), (dense_equations, 14, "thorough"),
           (huge_mixed, 1, "thorough"), (huge_mixed, 8, "default"), (powers, 12, "thorough"),
-          (double_roots, 12, "thorough"))],
+          (roots, 12, "thorough"))],
 ]  # fmt: skip
-
-
-def told(case: Case) -> tuple[ShapeEnv, Prop, Prop]:
-    """The environment of a case, and its question as it was read."""
-    env = ShapeEnv(origin=lambda: None)
-    for size in case.sizes:
-        env.unbacked(size.name, lo=size.lo, hi=size.hi)
-    for fact in case.facts:
-        env.assume(fact)
-    return env, *env.parse(case.question)
 
 
 def asked(question: Question, timeout: float | None) -> tuple[float, str]:
     """The processor time of an answer in a fresh environment, in seconds, and its kind."""
-    env, prop, domain = told(question.case())
+    env, prop, domain = question.told()
     gc.collect()
     started = time.process_time()
     verdict = env.verdict_on(prop, domain, question.effort, timeout)
@@ -185,7 +209,7 @@ def longest_stretch(question: Question) -> float:
     clock = Stretches()
     usual, deadline.perf_counter = deadline.perf_counter, clock
     try:
-        env, prop, domain = told(question.case())
+        env, prop, domain = question.told()
         clock.last, clock.longest = time.process_time(), 0.0
         env.verdict_on(prop, domain, question.effort, LONGEST)
         clock()
