@@ -465,6 +465,7 @@ def total(interner: TermTable, terms: Terms, constant: int, values: Mapping[Atom
 def evaluate_atoms(schedule: Iterable[Atom], values: Mapping[Atom, int]) -> dict[Atom, int]:
     """`values` of the symbols, with those of the scheduled atoms added."""
     full = dict(values)
+    look()
     for atom in schedule:
         if atom not in full:
             full[atom] = atom.operation.evaluate(*[arg.at(full) for arg in atom.args])
@@ -508,6 +509,7 @@ def evaluate_by(
 ) -> dict[Atom, int]:
     """`evaluate_atoms`, where a chain of n atoms with sums of n terms takes n steps and not their square."""
     full = dict(values)
+    look()
     sums: dict[Expr, int] = {}
     for atom in schedule:
         if atom not in full:
