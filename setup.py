@@ -24,6 +24,7 @@ sys.path.insert(0, str(ROOT))
 from solver import MADE_FROM, checksum  # noqa: E402
 
 HOT = {
+    "solver": "deadline",
     "solver/terms": """
         atoms bits choice coefficients division divisors expr interner intervals monomials operations persistent
         polynomials prop quotients

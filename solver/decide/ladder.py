@@ -23,6 +23,7 @@ from contextlib import nullcontext
 from time import perf_counter
 from typing import Final
 
+from solver.deadline import Late, limited
 from solver.decide.question import Question, at_once, inside
 from solver.decide.verdict import Always, GaveUp, Never, Verdict
 from solver.knowledge.facts import Facts
@@ -31,41 +32,52 @@ from solver.rungs.effort import RUNGS, Effort
 from solver.terms.depth import SHALLOW, room_for
 from solver.terms.prop import Prop
 
+AT_ONCE: Final = 0.005
+"""Seconds for the answer that needs no search, however soon a question ends."""
 LATE: Final = "no rung decided it before its timeout"
 
 PARANOID: Final = os.environ.get("SHAPES_PARANOID", "") not in ("", "0")
 """True if every verdict is checked again and cross-checked with z3 (see `solver.decide.paranoid`)."""
 
 
-def _within(
+def _begun(facts: Facts, prop: Prop, domain: Prop, rungs: frozenset[str]) -> Verdict | Question:
+    """The verdict that needs no search, or else the question to search for."""
+    facts = inside(facts, prop, domain)
+    if prop.kind == "true":
+        return Always(prop, domain, "syntactic", ProofStep("trivial", prop))
+    if prop.kind == "false":
+        return Never(prop, domain, "syntactic", ProofStep("trivial", prop.negation))
+    question = Question(facts, prop, domain)
+    verdict = at_once(question, rungs)
+    return question if verdict is None else verdict
+
+
+def _finished(begun: Verdict | Question, effort: Effort, solvers: bool, rungs: frozenset[str]) -> Verdict:
+    if not isinstance(begun, Question):
+        return begun
+    from solver.decide.search import searched  # loaded on demand, with the rungs
+
+    return searched(begun, effort, solvers=solvers, rungs=rungs)
+
+
+def _limited(
     facts: Facts,
     prop: Prop,
     domain: Prop,
     effort: Effort,
-    deadline: float | None,
+    timeout: float,
     solvers: bool,
     rungs: frozenset[str],
 ) -> Verdict:
-    """The verdict, or unknown after the deadline: deep terms take long to canonicalize and evaluate."""
-    late = GaveUp(prop, domain, LATE, ())
-    deep = prop.depth > SHALLOW
-    if deep and _is_past(deadline):
-        return late
-    question = Question(facts, prop, domain)
-    if deep and _is_past(deadline):
-        return late
-    verdict = at_once(question, rungs)
-    if verdict is not None:
-        return verdict
-    if _is_past(deadline):
-        return late
-    from solver.decide.search import searched  # loaded on demand, with the rungs
-
-    return searched(question, effort, solvers=solvers, rungs=rungs, deadline=deadline)
-
-
-def _is_past(deadline: float | None) -> bool:
-    return deadline is not None and perf_counter() > deadline
+    """The verdict, or unknown when the time is over."""
+    started = perf_counter()
+    try:
+        with limited(max(timeout, AT_ONCE)):
+            begun = _begun(facts, prop, domain, rungs)
+        with limited(timeout - (perf_counter() - started)):
+            return _finished(begun, effort, solvers, rungs)
+    except Late as late:
+        return GaveUp(prop, domain, LATE, late.tried, work=late.work)
 
 
 def decide(
@@ -94,15 +106,12 @@ def decide(
     """
     if domain is None:
         domain = Prop.truth(facts.interner, True)
-    facts = inside(facts, prop, domain)
-    if prop.kind == "true":
-        return Always(prop, domain, "syntactic", ProofStep("trivial", prop))
-    if prop.kind == "false":
-        return Never(prop, domain, "syntactic", ProofStep("trivial", prop.negation))
     started = perf_counter()
     with room_for(prop.depth) if prop.depth > SHALLOW else nullcontext():
-        deadline = None if timeout is None else started + timeout
-        verdict = _within(facts, prop, domain, effort, deadline, solvers, rungs)
+        if timeout is None:
+            verdict = _finished(_begun(facts, prop, domain, rungs), effort, solvers, rungs)
+        else:
+            verdict = _limited(facts, prop, domain, effort, timeout, solvers, rungs)
     if isinstance(verdict, GaveUp):
         verdict.seconds = perf_counter() - started
     if PARANOID:

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from solver.deadline import Late
 from solver.decide.consistency import consistency, revived
 from solver.decide.prover import LadderProver
 from solver.decide.question import Question, at_once, inside
@@ -30,7 +31,7 @@ from solver.knowledge.factor_cancellation import factored, without_factors
 from solver.knowledge.facts import Conflict, Consistent, Facts, Tried
 from solver.knowledge.laws import rewritten
 from solver.proofs.step import ProofStep
-from solver.rungs.effort import EFFORTS, WORK, Effort
+from solver.rungs.effort import EFFORTS, Effort
 from solver.rungs.prover import Open
 from solver.samples.witness import Witness
 from solver.samples.witness_search import difference_search, divisor_search, find, grid_search
@@ -58,11 +59,15 @@ def attempt(facts: Facts, prop: Prop, domain: Prop, *, effort: Effort, work: int
 
 
 def searched(
-    question: Question, effort: Effort, *, solvers: bool, rungs: frozenset[str], deadline: float | None
+    question: Question, effort: Effort, *, solvers: bool, rungs: frozenset[str]
 ) -> Verdict:
     """The verdict on a question that is not answered at once (see `solver.decide.ladder.decide`)."""
-    solvers = solvers and effort == "thorough"
-    return _searched(question, LadderProver(question.facts, effort, solvers=solvers, rungs=rungs, deadline=deadline))
+    prover = LadderProver(question.facts, effort, solvers=solvers and effort == "thorough", rungs=rungs)
+    try:
+        return _searched(question, prover)
+    except Late as late:
+        late.tried, late.work = tuple(prover.tried), prover.spent_in_all
+        raise
 
 
 def _decided(facts: Facts, prop: Prop, domain: Prop, prover: LadderProver) -> Verdict:
@@ -149,11 +154,11 @@ def _last_rungs(question: Question, prover: LadderProver, directions: tuple[bool
         prover.spent += before - budget.work
         if found is not None:
             return question.countered(truth, found)
-    if not prover.sliced and prover.effort != "fast" and not prover.is_late():
+    if not prover.sliced and prover.effort != "fast":
         verdict = _of_slice(question, prover)
         if verdict is not None:
             return verdict
-    if prover.solvers and not prover.is_late():
+    if prover.solvers:
         from solver.rungs.solvers import complete, prove  # loaded on demand
 
         for truth in directions:
@@ -165,13 +170,11 @@ def _last_rungs(question: Question, prover: LadderProver, directions: tuple[bool
                 full = complete(facts, outcome, domain, prop.negation if truth else prop)
                 if full is not None:
                     return question.countered(truth, Witness(row, full))
-    tried, work = tuple(prover.tried), WORK[prover.effort] - prover.work + prover.spent
-    if prover.is_late():
-        return GaveUp(prop, domain, "no rung decided it before its timeout", tried, work=work)
+    tried = tuple(prover.tried)
     effort = EFFORTS[prover.effort] + prover.solvers
     for truth in (True, False):
         facts.memos.unknown[question.goal(truth), domain, prover.rungs] = Tried(effort, tried)
-    return GaveUp(prop, domain, UNDECIDED, tried, work=work)
+    return GaveUp(prop, domain, UNDECIDED, tried, work=prover.spent_in_all)
 
 
 def _of_slice(question: Question, prover: LadderProver) -> Verdict | None:
@@ -192,11 +195,11 @@ def _of_slice(question: Question, prover: LadderProver) -> Verdict | None:
         prover.spent += found.cost
         if found.known is None:
             continue
-        if prover.is_late() or left <= 0:
+        if left <= 0:
             return None
         known = inside(found.known, prop, domain)
         rungs = prover.rungs if attempt < ATTEMPTS else prover.rungs & SEARCHING
-        again = LadderProver(known, "default", rungs=rungs, deadline=prover.deadline)
+        again = LadderProver(known, "default", rungs=rungs)
         again.sliced = True
         if attempt >= ATTEMPTS:
             again.search = min(again.search, left)

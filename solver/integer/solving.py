@@ -63,7 +63,7 @@ def _nearer(rows: Sequence[Row], values: list[int], limits: Limits, budget: Work
     if max(map(abs, values), default=0) <= size:
         return values
     box = [Row(((variable, sign),), size, False) for variable in range(len(values)) for sign in (1, -1)]
-    system = System.of_question([*rows, *box], WorkBudget(limits, budget.deadline))
+    system = System.of_question([*rows, *box], WorkBudget(limits))
     try:
         nearer = explore(system)
     except Exhausted:

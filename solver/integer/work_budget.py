@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from time import perf_counter
+
+from solver.deadline import look
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,12 +24,11 @@ class Exhausted(Exception):
 
 
 class WorkBudget:
-    """The rest of the limits of one call; a `deadline`, as `time.perf_counter` counts, ends it too."""
+    """The rest of the limits of one call."""
 
-    __slots__ = ("branches", "cuts", "deadline", "work")
+    __slots__ = ("branches", "cuts", "work")
 
-    def __init__(self, limits: Limits, deadline: float | None = None) -> None:
-        self.deadline = deadline
+    def __init__(self, limits: Limits) -> None:
         self.work = limits.work
         self.cuts = limits.cuts
         self.branches = limits.branches
@@ -38,11 +38,7 @@ class WorkBudget:
         self.work -= numbers + (numbers * bits >> 8)
         if self.work < 0:
             raise Exhausted("work")
-        if self.is_late():
-            raise Exhausted("time")
-
-    def is_late(self) -> bool:
-        return self.deadline is not None and perf_counter() > self.deadline
+        look()
 
     def branch(self) -> None:
         self.branches -= 1

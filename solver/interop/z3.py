@@ -18,10 +18,12 @@ are easier with z3's own division: it is asked a second time so.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from solver.deadline import look, seconds_left
 from solver.terms.atoms import arguments
 from solver.terms.expr import Atom, Expr
 from solver.terms.operations import Statement
@@ -64,6 +66,8 @@ class Unknown:
 
 
 LIMITS: Final = Limits()
+LOADING: Final = 1.0
+"""Seconds that loading z3 may take."""
 FIRST: Final = 6
 """The first strategy gets one part in this many of the steps: easy questions take few."""
 LEAST: Final = 20_000
@@ -89,6 +93,9 @@ def entails(
     reason = too_large([*facts, goal], limits)
     if reason is not None:
         return Unknown(reason)
+    left = seconds_left()
+    if left is not None and left < LOADING and "z3" not in sys.modules:
+        return Unknown("no time is left to load z3")
     import z3
 
     try:
@@ -154,13 +161,16 @@ class Question:
 
         solver = z3.Solver(ctx=self.context)
         solver.set("rlimit", limits.steps)
-        solver.set("timeout", limits.milliseconds)
+        left = seconds_left()
+        most = limits.milliseconds if left is None else max(1, min(limits.milliseconds, int(1000 * left)))
+        solver.set("timeout", most)
         solver.add(*self.translation.laws, self.negated)
         before = steps_of(solver)
         labels = {f"fact{i}": i for i in kept}
         for label, i in labels.items():
             solver.assert_and_track(self.translated[i], z3.Bool(label, self.context))
         answer = solver.check()
+        look()
         steps = steps_of(solver) - before
         if answer == z3.sat:
             return solver.model(), steps
@@ -220,6 +230,7 @@ class Translation:
         import z3
 
         for atom in root.schedule:
+            look()
             if atom not in self.values:
                 self.values[atom] = self.operation(atom)
         done: dict[Prop, z3.BoolRef] = {}
@@ -257,6 +268,7 @@ class Translation:
         monomials = e.interner.monomials
         parts = []
         for m, c in e.terms:
+            look()
             first, *others = [self.values[atom] for atom in monomials[m]]
             for factor in others:
                 first = first * factor

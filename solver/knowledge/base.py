@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from solver.deadline import look
 from solver.proofs.rewriting import Round, apply_round, apply_round_to_prop
 from solver.proofs.step import ProofStep
 from solver.terms import intervals
@@ -178,6 +179,7 @@ class Knowledge:
         found = self.caches.ranges.get(m)
         if found is not None:
             return found
+        look()
         explicit = self.ranges.get(m)
         atoms = self.interner.monomials[m]
         if atoms[0].depth > DEEP or atoms[-1].depth > DEEP:
@@ -322,6 +324,7 @@ class Knowledge:
         rule = cache.get(m)
         if rule is not None or m in cache:
             return rule
+        look()
         rule = self.solved.get(m)
         if rule is None:
             atoms = self.interner.monomials[m]

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from solver.deadline import look
 from solver.knowledge import quotients
 from solver.knowledge.explain import prove_side
 from solver.knowledge.facts import Facts
@@ -41,6 +42,8 @@ LOOKED: Final = 12
 """The newest facts about an atom that are tried."""
 TRIED: Final = 1_500
 """Terms looked at per term of the inequality, and at least."""
+ORDERS: Final = 32
+"""Pairs of dividends that are compared for one inequality, those inside each other included."""
 
 
 class Replacement:
@@ -60,21 +63,27 @@ class Replacement:
 
 def prove_nonnegative(facts: Facts, e: Expr) -> ProofStep | None:
     """`e >= 0` by symbolic bounds of its terms."""
-    if not 1 < len(e.terms) <= TERMS or e.degree > DEGREE or not facts.samples.alive:
+    if not _is_eliminable(facts, e):
         return None
-    return _Elimination(facts, e).prove()
+    return _Elimination(facts, e, {}).prove()
+
+
+def _is_eliminable(facts: Facts, e: Expr) -> bool:
+    return 1 < len(e.terms) <= TERMS and e.degree <= DEGREE and bool(facts.samples.alive)
 
 
 class _Elimination:
     """One inequality, and the multiples of facts and laws subtracted from it."""
 
     __slots__ = (
-        "alive", "bounds", "constant", "e", "facts", "gone", "left", "row", "scaled", "spare", "taken", "terms",
+        "alive", "bounds", "constant", "e", "facts", "gone", "left", "orders", "row", "scaled", "spare", "taken",
+        "terms",
     )  # fmt: skip
 
-    def __init__(self, facts: Facts, e: Expr) -> None:
+    def __init__(self, facts: Facts, e: Expr, orders: dict[Expr, ProofStep | None]) -> None:
         self.facts = facts
         self.e = e
+        self.orders = orders
         self.scaled = multiplied(facts, e)
         self.terms: dict[int, int] = dict(self.scaled.terms)
         self.constant: int = self.scaled.constant
@@ -94,6 +103,7 @@ class _Elimination:
             self.replace(first, improving=True)  # of clamps inside each other, the outermost cancels the rest
         changed = True
         while changed and self.left > 0:
+            look()
             if self.is_bounded():
                 return self.total()
             if self.is_hopeless():
@@ -214,8 +224,16 @@ class _Elimination:
         return found
 
     def prove_order(self, e: Expr) -> ProofStep | None:
-        """`e >= 0` for the difference of two dividends."""
-        return prove_nonnegative(self.facts, e)
+        """`e >= 0` for the difference of two dividends: in quotients of quotients, the same ones over and over."""
+        orders = self.orders
+        if e not in orders:
+            if len(orders) >= ORDERS:
+                return None
+            orders[e] = None  # the order of two dividends does not rest on itself
+            orders[e] = self.facts.prove_sign(e)
+            if orders[e] is None and _is_eliminable(self.facts, e):
+                orders[e] = _Elimination(self.facts, e, orders).prove()
+        return orders[e]
 
     def replacements(self, m: int, atom: Atom, proof: ProofStep) -> list[Replacement]:
         """An inequality as often as it removes the term, or another of its terms on the way."""

@@ -18,6 +18,7 @@ from __future__ import annotations
 from threading import local
 from typing import Final
 
+from solver.deadline import look
 from solver.knowledge.base import Knowledge
 from solver.knowledge.by_intervals import prove_by_intervals
 from solver.knowledge.laws import rewritten, size_of
@@ -68,6 +69,7 @@ class ClampSplit:
         self.both = both  # whether lower bounds of a relu are tried that lead to nothing bounded
 
     def prove(self, goal: Prop) -> ProofStep | None:
+        look()
         canonical, rounds = self.facts.canonical_prop(goal)
         proof = prove_by_intervals(self.facts, canonical)
         if proof is None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from solver.deadline import look
 from solver.knowledge.base import Knowledge
 from solver.knowledge.explain import prove_nonnegative
 from solver.proofs.rewriting import Round, apply_round_to_prop
@@ -68,6 +69,7 @@ def laws_of(known: Knowledge, atom: Atom) -> list[ProofStep]:
     """The defining inequalities of a composite atom."""
     found = []
     for law in atom.operation.laws:
+        look()
         premises = conditions_of(law, atom)
         shown = [e for e in premises if (low := known.low(e)) is not None and low >= 0]
         if shown or not premises:

@@ -22,6 +22,7 @@ Each derived statement keeps its proof. A contradiction raises with the proof of
 
 from __future__ import annotations
 
+from solver.deadline import look
 from solver.knowledge.base import form_key
 from solver.knowledge.by_intervals import bounded_away, prove_by_intervals, prove_nonzero
 from solver.knowledge.clamps import factors_apart
@@ -71,6 +72,7 @@ class Learner(Equalities):
                 return
 
     def learn(self, prop: Prop, proof: ProofStep) -> None:
+        look()
         self.steps += 1
         if prop.kind == "and":
             self.queue.extendleft([(p, part(proof, i)) for i, p in enumerate(prop.parts)][::-1])

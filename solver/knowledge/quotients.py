@@ -95,7 +95,7 @@ def _order(known: Knowledge, e: Expr, prove: Prove) -> ProofStep | None:
     low = known.low(e)
     if low is not None:
         return prove_side(known, e, True, 0) if low >= 0 else None
-    return None if known.refuted(e) else known.prove_sign(e) or prove(e)
+    return None if known.refuted(e) else prove(e)
 
 
 def _isolated(known: Knowledge, atom: Atom, rest: Expr, sign: int, isolated: ProofStep, d: Expr) -> ProofStep:

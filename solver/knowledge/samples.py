@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
+from solver.deadline import look
 from solver.knowledge.base import Rule
 from solver.knowledge.symbols import sources
 from solver.proofs.fact import Fact
@@ -231,8 +232,11 @@ class Samples:
         return [inner for inner in direct if inner.args and inner not in self.cache]
 
     def operation_column(self, atom: Atom) -> list[int]:
+        look()
         columns = [self.values(arg) if isinstance(arg, Expr) else self.truths(arg) for arg in operands(atom)]
         evaluate = atom.operation.evaluate
+        if atom.kind == "power":
+            evaluate = _looking(evaluate)  # each value may be long
         try:
             return list(map(evaluate, *columns))
         except OverflowError:
@@ -242,6 +246,7 @@ class Samples:
 
     def values(self, e: Expr) -> list[int]:
         """The value of an expression in each row."""
+        look()
         if len(e.terms) > LONG:
             return self._long_values(e)
         return self._plus([e.constant] * ROWS, e.terms, e.interner)
@@ -277,7 +282,7 @@ class Samples:
                 atoms = monomials[m]
                 column = self.atom_column(atoms[0])
                 for atom in atoms[1:]:
-                    column = [x * y for x, y in zip(column, self.atom_column(atom), strict=True)]
+                    column = _product(column, self.atom_column(atom))
                 cache[m] = column
             # by index, which is compiled to half the work of a comprehension over pairs
             if c == 1:
@@ -366,6 +371,24 @@ class Samples:
             column = columns.get(atom.serial)
             found[atom] = 0 if column is None else column[row]
         return found
+
+
+def _product(column: list[int], other: list[int]) -> list[int]:
+    found = []
+    for row in range(ROWS):
+        look()  # powers are long numbers
+        found.append(column[row] * other[row])
+    return found
+
+
+def _looking(evaluate: Evaluate) -> Evaluate:
+    """The evaluation of an operation, before which the deadline is looked at."""
+
+    def looking(*values: int) -> int:
+        look()
+        return evaluate(*values)
+
+    return looking
 
 
 def _joined(p: Prop, parts: list[list[bool]]) -> list[bool]:

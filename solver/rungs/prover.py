@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from time import perf_counter
 from typing import Final
 
+from solver.deadline import look
 from solver.integer.certificate import Point
 from solver.integer.work_budget import Limits, WorkBudget
 from solver.knowledge.facts import Conflict, Facts
@@ -51,7 +51,7 @@ class Prover(ABC):
     """The state of one question: its work budget, and the rungs tried."""
 
     __slots__ = (
-        "base", "deadline", "effort", "facts", "forks", "opposite", "points", "rung", "rungs", "search",
+        "base", "effort", "facts", "forks", "opposite", "points", "rung", "rungs", "search",
         "sliced", "solved", "solvers", "spent", "tried", "work",
     )  # fmt: skip
 
@@ -62,7 +62,6 @@ class Prover(ABC):
         *,
         solvers: bool = False,
         rungs: frozenset[str] = RUNGS,
-        deadline: float | None = None,
     ) -> None:
         self.facts = facts
         self.effort = effort
@@ -82,27 +81,24 @@ class Prover(ABC):
         """The budget of the longer search for a witness."""
         self.spent = 0
         """Work spent by attempts with budgets of their own."""
-        self.deadline = deadline
-        """The time-out, as `time.perf_counter` counts."""
 
     def allows(self, rung: str) -> bool:
-        if rung not in self.rungs or self.is_late():
+        if rung not in self.rungs:
             return False
+        look()
         self.tried[rung] = None
         return True
 
-    def is_late(self) -> bool:
-        return self.deadline is not None and perf_counter() > self.deadline
+    @property
+    def spent_in_all(self) -> int:
+        """The work of the question so far."""
+        return WORK[self.effort] - self.work + self.spent
 
     def budget_of(self, work: int) -> WorkBudget:
         """A budget with so much work."""
-        budget = WorkBudget(SOLVING, self.deadline)
+        budget = WorkBudget(SOLVING)
         budget.work = work
         return budget
-
-    def milliseconds_left(self) -> int | None:
-        """Milliseconds until the time-out; None without one."""
-        return None if self.deadline is None else max(1, int((self.deadline - perf_counter()) * 1000))
 
     # ------------------------------------------------------------------ proving
 
@@ -130,8 +126,9 @@ class Prover(ABC):
 
     def suppose(self, facts: Facts, p: Prop) -> Facts | Conflict | None:
         """The facts with a hypothesis; None when the budget is spent."""
-        if self.forks <= 0 or self.work <= 0 or self.is_late():
+        if self.forks <= 0 or self.work <= 0:
             return None
+        look()
         self.forks -= 1
         supposed = facts.suppose(p)
         self.work -= FORK + (STEP * supposed.steps if isinstance(supposed, Facts) else 0)
@@ -145,7 +142,7 @@ class Prover(ABC):
         rows.cost = 0
         budget = self.budget_of(min(SOLVING.work, self.work))
         before = budget.work
-        if before <= 0 or self.is_late():
+        if before <= 0:
             return None
         outcome = rows.contradiction(budget)
         self.work -= before - budget.work + rows.cost

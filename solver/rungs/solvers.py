@@ -20,10 +20,10 @@ samples and evaluated against every fact.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Final
 
-from solver.interop.z3 import LIMITS, Proved, Refuted, entails
+from solver.deadline import seconds_left
+from solver.interop.z3 import Proved, Refuted, entails
 from solver.knowledge.facts import Facts
 from solver.knowledge.laws import definition_of
 from solver.knowledge.symbols import declared_symbols
@@ -33,6 +33,8 @@ from solver.rungs.prover import Prover
 from solver.terms.expr import Atom
 from solver.terms.prop import Prop
 
+UNINTERRUPTED: Final = 2.0
+"""Seconds that sympy may take, which does not look at a deadline."""
 NEAR: Final = 60
 """Facts handed to z3 at most."""
 
@@ -40,7 +42,7 @@ NEAR: Final = 60
 def prove(prover: Prover, facts: Facts, goal: Prop, domain: Prop) -> ProofStep | dict[Atom, int] | None:
     """A proof of the goal, or sizes that satisfy the facts and not the goal."""
     if prover.allows("z3"):
-        outcome = by_z3(facts, goal, domain, prover.milliseconds_left())
+        outcome = by_z3(facts, goal, domain)
         if outcome is not None:
             prover.rung = "z3"
             return outcome
@@ -56,6 +58,9 @@ def by_factors(prover: Prover, facts: Facts, goal: Prop) -> ProofStep | None:
     """`e != 0` by sympy's factors of e."""
     if goal.kind != "ne" or goal.expr.degree < 2 or len(goal.terms) < 2:
         return None
+    left = seconds_left()
+    if left is not None and left < UNINTERRUPTED:
+        return None
     from solver.interop.sympy import factor  # loaded with sympy
 
     found = factor(goal.expr)
@@ -70,16 +75,13 @@ def by_factors(prover: Prover, facts: Facts, goal: Prop) -> ProofStep | None:
     return ProofStep("nonzero-factors", goal, tuple(proofs), tuple([(each, 1) for each in found]))
 
 
-def by_z3(
-    facts: Facts, goal: Prop, domain: Prop, milliseconds: int | None = None
-) -> ProofStep | dict[Atom, int] | None:
-    """z3's answer under the facts near the goal, within its own limits or so many milliseconds."""
+def by_z3(facts: Facts, goal: Prop, domain: Prop) -> ProofStep | dict[Atom, int] | None:
+    """z3's answer under the facts near the goal, within its limits."""
     leaves = [ProofStep("domain", domain)] if domain.kind != "true" else []
     leaves += definitions(goal)
     for fact in nearby(facts, goal, NEAR):
         leaves += leaves_of(fact)
-    limits = LIMITS if milliseconds is None else replace(LIMITS, milliseconds=min(LIMITS.milliseconds, milliseconds))
-    outcome = entails([leaf.conclusion for leaf in leaves], goal, limits)
+    outcome = entails([leaf.conclusion for leaf in leaves], goal)
     match outcome:
         case Proved(core=core):
             return ProofStep("z3", goal, tuple([leaves[i] for i in core]))

@@ -24,6 +24,7 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Final
 
+from solver.deadline import look
 from solver.integer.work_budget import WorkBudget
 from solver.knowledge.facts import Facts
 from solver.knowledge.samples import Samples
@@ -79,8 +80,9 @@ class Pushing(Variation):
             if count > CROWD:
                 return None
             if self.budget is not None:
+                look()
                 self.budget.work -= EVALUATED * (count + 1)
-                if self.budget.work <= 0 or self.budget.is_late():
+                if self.budget.work <= 0:
                     return None
             while touching is not None:
                 for p in (touching.fact.domain, touching.fact.prop):

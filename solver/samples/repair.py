@@ -22,6 +22,7 @@ from collections.abc import Sequence
 from math import gcd, lcm
 from typing import Final
 
+from solver.deadline import look
 from solver.floats import candidates as float_search
 from solver.integer.work_budget import WorkBudget
 from solver.knowledge.facts import Facts
@@ -102,7 +103,8 @@ class Search(Variation):
             if budget is not None:
                 budget.work -= 4 * price
             for place in self.places(target, atom, moved):
-                if self.left <= 0 or (budget is not None and (budget.work <= 0 or budget.is_late())):
+                look()
+                if self.left <= 0 or (budget is not None and budget.work <= 0):
                     return None
                 self.left -= 1
                 if budget is not None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from solver.deadline import look
 from solver.knowledge.facts import Facts
 from solver.knowledge.samples import Samples
 from solver.terms.expr import Atom, Expr
@@ -86,6 +87,7 @@ class Variation:
                 return self.assignment(symbols, moved)
             finally:
                 self.named = None
+        look()
         values = {}
         base = self.base
         for atom in symbols:

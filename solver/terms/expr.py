@@ -24,6 +24,7 @@ from math import gcd
 from threading import RLock
 from typing import Final
 
+from solver.deadline import look
 from solver.terms.coefficients import Terms, distinct_hash, merged
 from solver.terms.operations import Operation
 from solver.terms.printing import printer
@@ -371,6 +372,8 @@ class TermTable(ABC):
         key = (terms, constant)
         found = self.exprs.get(key)
         if found is None:
+            if len(terms) > 1:  # never between an atom and its expression
+                look()
             found = self.exprs.setdefault(key, Expr(self, terms, constant))
         return found
 
@@ -463,6 +466,7 @@ def total(interner: TermTable, terms: Terms, constant: int, values: Mapping[Atom
 def evaluate_atoms(schedule: Iterable[Atom], values: Mapping[Atom, int]) -> dict[Atom, int]:
     """`values` of the symbols, extended to the scheduled atoms."""
     full = dict(values)
+    look()
     for atom in schedule:
         if atom not in full:
             full[atom] = atom.operation.evaluate(*[arg.at(full) for arg in atom.args])
@@ -506,6 +510,7 @@ def evaluate_by(
 ) -> dict[Atom, int]:
     """`evaluate_atoms`, where a chain of n atoms with sums of n terms takes n steps and not their square."""
     full = dict(values)
+    look()
     sums: dict[Expr, int] = {}
     for atom in schedule:
         if atom not in full:
