@@ -12,17 +12,19 @@
     5
 
 A size gets the bounds of its operator's shape rule. While Dynamo reads a function, its operators are recorded as a
-trace's are, and what is read from their results gets the facts of `shapes.rules.element_facts`. Of bodies of loops and
-branches only the writes are recorded: an argument there stands for a new tensor in each round.
+trace's are, and what is read from their results gets the facts of `shapes.rules.element_facts`. Bodies of loops and
+branches have none, since an argument there stands for a new tensor in each round, and they may write: the facts end.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import torch
 from torch._dynamo.symbolic_convert import tls
+from torch._ops import HigherOrderOperator
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils.weak import WeakIdKeyDictionary
 
@@ -93,26 +95,34 @@ class DataSizes:
         self._contents: Final = Contents(self._recording, engine)
         self._nodes: Final = Nodes(engine)
         self._results: Final = WeakIdKeyDictionary()
+        self._last: torch.fx.Node | None = None
 
     def made(self, func: Any, args: Sequence[Any], kwargs: dict[str, Any], output: Any) -> None:
         """Learn from an operator that torch has applied to fake tensors."""
         reader: Any = getattr(tls, "current_tx", None) if self.depth == 0 else None
-        is_read = reader is not None and not reader.output.should_exit
-        is_once = is_read and reader.output.is_root_tracer()
+        is_read = reader is not None and not reader.output.should_exit and reader.output.is_root_tracer()
+        if is_read and self._may_have_written(reader.output.root_tracer.graph):
+            self._results.clear()
         try:
             operation = Operation(func, *self._arguments(args, kwargs), None) if is_read else None
             if func in SIZED:
                 self._sized(func, args, kwargs, output)
-            if operation is not None and (is_once or func._schema.is_mutable):
+            if operation is not None:
                 operation.output = self._argument(output)
                 self._recording.operations.append(operation)
-            if is_once and func is aten._local_scalar_dense.default:
-                self._read(args[0], output)
+                if func is aten._local_scalar_dense.default:
+                    self._read(args[0], output)
         except ShapeError:
             pass  # the program raises
         except Opaque:
             if func._schema.is_mutable:
                 self._results.clear()  # a write that is not recorded
+
+    def _may_have_written(self, graph: torch.fx.Graph) -> bool:
+        """Return True if the graph has a higher-order operator more: its body, or a kernel of the user's, may write."""
+        before, self._last = self._last, next(iter(reversed(graph.nodes)), None)
+        more = itertools.takewhile(lambda node: node is not before, reversed(graph.nodes))
+        return any(isinstance(node.target, HigherOrderOperator) for node in more)
 
     # ------------------------------------------------------------------ in our terms
 

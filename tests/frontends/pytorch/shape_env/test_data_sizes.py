@@ -8,6 +8,7 @@ from typing import Any, Final
 import pytest
 import torch
 from torch._dynamo.testing import CompileCounterWithBackend
+from torch.utils.checkpoint import checkpoint
 
 from frontends.pytorch.shape_env import installed
 
@@ -85,6 +86,14 @@ def a_mask_whose_memory_is_changed(x):
     mask = x > 0
     before = x[mask]
     mask.view(-1, 2)[:, 0] = True
+    return x * 2 if before.shape[0] == x[mask].shape[0] else x
+
+
+@undecided
+def a_mask_that_a_body_changes(x):
+    mask = x > 0
+    before = x[mask]
+    checkpoint(lambda given: given.logical_not_() | given, mask, use_reentrant=False)
     return x * 2 if before.shape[0] == x[mask].shape[0] else x
 
 
