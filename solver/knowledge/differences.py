@@ -33,7 +33,7 @@ from solver.terms.expr import Expr
 TERMS: Final = 4
 """Terms of a goal, and of a fact that is an edge; those that are no ends of it are bounded."""
 EDGES: Final = 8_000
-"""Facts looked at for one goal."""
+"""Facts examined for one goal."""
 
 Cost = tuple[int, int]
 """The distance from equality at the sample, then the number of edges."""

@@ -40,11 +40,11 @@ LONGEST: Final = 80
 LOOKED: Final = 12
 """The newest facts about an atom that are tried."""
 TRIED: Final = 1_500
-"""Terms looked at per term of the inequality, and at least."""
+"""Terms examined per term of the inequality, and in total at least."""
 
 
 class Replacement:
-    """An inequality to be subtracted: so many times, or times a nonnegative expression."""
+    """An inequality to be subtracted, times a number or a nonnegative expression."""
 
     __slots__ = ("constant", "factor", "made", "proof", "terms", "times")
 

@@ -173,7 +173,7 @@ class Facts(Deciding):
         eliminated: list[tuple[Atom, Rule]],
         supposing: bool = False,
     ) -> None:
-        """Take over what is known; it is not written again."""
+        """Take ownership of the maps, which are not written again."""
         super().__init__(
             known.interner,
             known.ranges,
@@ -273,7 +273,7 @@ class Facts(Deciding):
         return self._with(draft, None, samples, self.symbols)
 
     def _with(self, draft: Learner, fact: Fact | None, samples: Samples, symbols: SymbolList | None) -> Facts:
-        """The facts with a draft of what follows from one more, or from a hypothesis where there is none."""
+        """The facts with a draft of the consequences of one more fact, or of a hypothesis if there is none."""
         return Facts(
             draft,
             count=self.count if fact is None else self.count + 1,
@@ -399,7 +399,7 @@ class Facts(Deciding):
 
 
 class Learned:
-    """A trie node: what is known after some steps, and after further ones (see `solver.decide.selection`)."""
+    """A trie node: the knowledge after some steps, and after further ones (see `solver.decide.selection`)."""
 
     __slots__ = ("known", "more")
 

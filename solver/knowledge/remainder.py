@@ -91,7 +91,7 @@ class _Search:
         self.seen: set[Expr] = set()
 
     def prove(self, e: Expr, steps: int) -> ProofStep | None:
-        """`e >= 0`, with at most so many replacements."""
+        """`e >= 0`, with at most this many replacements."""
         known = self.known
         if e in self.seen or len(self.seen) >= TRIED:
             return None

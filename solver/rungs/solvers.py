@@ -73,7 +73,7 @@ def by_factors(prover: Prover, facts: Facts, goal: Prop) -> ProofStep | None:
 def by_z3(
     facts: Facts, goal: Prop, domain: Prop, milliseconds: int | None = None
 ) -> ProofStep | dict[Atom, int] | None:
-    """z3's answer under the facts near the goal, within its own limits or so many milliseconds."""
+    """z3's answer under the facts near the goal, within its own limits or this many milliseconds."""
     leaves = [ProofStep("domain", domain)] if domain.kind != "true" else []
     leaves += definitions(goal)
     for fact in nearby(facts, goal, NEAR):

@@ -183,7 +183,7 @@ def fact_text(prop: Prop, domain: Prop) -> str:
 
 
 class TotalPrinter(Printer):
-    """Writes each partial operation under its condition; operations of the normal form alone, none is recovered."""
+    """Writes each partial operation under its condition, without recovering operations of the source."""
 
     def expression(self, e: Expr) -> Text:
         found = self._expressions.get(e)

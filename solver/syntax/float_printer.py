@@ -212,7 +212,7 @@ def _value(atom: Atom) -> Float:
 
 
 def _text(printer: Writer, atom: Atom) -> tuple[str, int]:
-    """The text of what it is the ordinal of, and its operators."""
+    """The text of the value with this ordinal, and its operators."""
     arguments = [printer.expression(argument) for argument in shown_arguments(atom)]
     template = template_of(atom)[len(_PREFIX) : -1]
     cost = len(_OPERATION.findall(template)) + sum([argument.cost for argument in arguments])

@@ -46,7 +46,7 @@ OF_GRADIENTS: Final = "top_saved_tensors_hooks"
 
 
 class Opaque:
-    """A parameter, or a result of the graph, of which nothing is known."""
+    """A parameter or a result of the graph, without further knowledge."""
 
     __slots__ = ()
 
