@@ -206,7 +206,10 @@ class Script(Theorem):
         return found[0]
 
     def _proven(self, fact: Fact | None) -> tuple[str, Proven] | None:
-        """The normal forms of a fact or of the question with what proves the text; None where there is no text."""
+        """The normal forms of a fact or of the question with what proves the text.
+
+        None where there is no text.
+        """
         found = self.proven.get(fact)
         if found is not None:
             return found

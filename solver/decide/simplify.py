@@ -237,7 +237,10 @@ class Simplification:
         return e
 
     def chosen(self, atom: Atom) -> Expr | None:
-        """The branch of a choice that the facts decide; a conditional with its value simplified under its condition."""
+        """The branch of a choice that the facts decide.
+
+        A conditional with its value simplified under its condition.
+        """
         match atom.kind, atom.args:
             case "relu", (Expr() as e,):
                 return self.side(Prop.ge(e, 0), e)

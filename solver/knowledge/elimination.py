@@ -174,7 +174,10 @@ class _Elimination:
         return bound is None or c * (self.value(m) - bound) > self.spare[self.row]
 
     def replace(self, m: int, *, improving: bool) -> bool:
-        """Subtract the best inequality that removes a term; one that leaves fewer terms open, where `improving`."""
+        """Subtract the best inequality that removes a term.
+
+        One that leaves fewer terms open, where `improving`.
+        """
         best: Replacement | None = None
         best_score = (0, 0, 0, 0, 0)
         for atom in dict.fromkeys(self.facts.interner.monomials[m]):
@@ -267,9 +270,10 @@ class _Elimination:
         return factor if low is not None and low >= 0 else None
 
     def score(self, replacement: Replacement) -> tuple[int, int, int, int, int] | None:
-        """Unbounded terms more than before, or out of reach, open terms, and terms; the distance from equality; and how
-        often it is subtracted, negated. None for one that makes the inequality false in a sample, or brings back what
-        was removed.
+        """Unbounded terms more than before, or out of reach, open terms, and terms.
+
+        The distance from equality; and how often it is subtracted, negated. None for one that makes the inequality
+        false in a sample, or brings back what was removed.
         """
         values = self.values(replacement)
         for row in self.alive:

@@ -129,7 +129,10 @@ class Tried:
 
 
 class Memos:
-    """Values computed by questions about the facts. A memo changes no answer: it is what would be computed again."""
+    """Values computed by questions about the facts.
+
+    A memo changes no answer: it is what would be computed again.
+    """
 
     __slots__ = ("choices", "consistency", "relevant", "slices", "together", "unknown")
 
@@ -255,8 +258,9 @@ class Facts(Deciding):
         return self._with(draft, fact, self.samples.assume(fact, draft.new_solved), self.symbols)
 
     def suppose(self, p: Prop, *, leaf: str = "hypothesis") -> Facts | Conflict:
-        """The facts under a hypothesis, which is not recorded and for which no sample is repaired. `leaf` names the
-        rule of its proof.
+        """The facts under a hypothesis, which is not recorded and for which no sample is repaired.
+
+        `leaf` names the rule of its proof.
         """
         draft = Learner(self, supposing=True)
         draft.queue.append((p, ProofStep(leaf, p)))

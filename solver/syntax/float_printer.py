@@ -83,8 +83,9 @@ def _equality(text: str) -> int | None:
 
 
 def grouped(printer: Writer, parts: Sequence[Prop]) -> dict[Prop, Text | None]:
-    """The texts of the parts of a conjunction that are comparisons of floats; None for a part that the text of another
-    part covers.
+    """The texts of the parts of a conjunction that are comparisons of floats.
+
+    None for a part that the text of another part covers.
     """
     simple = [part for part in parts if not part.parts and _ordinals(part)]
     if len(simple) > MOST:
