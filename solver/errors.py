@@ -73,8 +73,9 @@ class Undefined(ShapeError, ArithmeticError):
 
 
 class Contradictory(ShapeError):
-    """A question under contradictory facts: everything would follow. `core` is a minimal unsat core, `proof` the proof
-    of false.
+    """A question under contradictory facts: everything would follow.
+
+    `core` is a minimal unsat core, `proof` the proof of false.
     """
 
     def __init__(self, core: Sequence[Recorded], proof: Proof) -> None:

@@ -14,6 +14,10 @@ from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).parents[2]
 OUTSIDE = ("benchmarks/RESULTS.md", "benchmarks/corpus/CORPUS.md", "notebooks/*.ipynb", "README.md", "CONTRIBUTING.md")
+CONTENTS = 'aria-label="Table of contents"'
+SECTION = re.compile(
+    r'aria-labelledby="__nav_[\d_]+_label"([^>]*>)(\s*<label[^>]*>\s*<span[^>]*></span>\s*)([^<]*[^<\s])'
+)
 LINK = re.compile(r"(?<=\]\()([^)#\s:]+)(?=[)#])")
 
 
@@ -28,8 +32,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for path in sorted((ROOT / "docs" / "examples").rglob("*.py")):
         name = str(path.relative_to(ROOT / "docs"))
         files.append(File.generated(config, name, content=path.read_text(encoding="utf-8")))
-    style = (ROOT / "docs" / "site" / "site.css").read_text(encoding="utf-8")
-    files.append(File.generated(config, "site.css", content=style))
+    for name in ("site.css", "site.js"):
+        content = (ROOT / "docs" / "site" / name).read_text(encoding="utf-8")
+        files.append(File.generated(config, name, content=content))
     return files
 
 
@@ -37,6 +42,13 @@ def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -
     """Make long samples reachable by keyboard, and corners of tables cells without a heading."""
     html = html.replace("<pre><span></span><code>", '<pre tabindex="0"><span></span><code>')
     return re.sub(r"<th([^>]*)>\s*</th>", r"<td\1></td>", html)
+
+
+def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
+    """Give each part of the navigation a label of its own: the theme repeats the table of contents in its menu, and
+    leaves sections with an index page without a text."""
+    output = output.replace(CONTENTS, CONTENTS.replace("contents", "contents in the menu"), output.count(CONTENTS) - 1)
+    return SECTION.sub(r'aria-label="\3"\1\2\3', output)
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:

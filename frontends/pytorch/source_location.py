@@ -74,7 +74,10 @@ def place_of(error: BaseException) -> Origin | None:
 
 
 def tested_truth(question: str, origin: Origin | None) -> str:
-    """The text of a boolean that a line branches on, where the question is if a symbol is 1; empty elsewhere."""
+    """The text of a boolean that a line branches on, where the question is if a symbol is 1.
+
+    Empty elsewhere.
+    """
     if origin is None or not re.fullmatch(r"\w+ == 1", question):
         return ""
     # the segment of an instruction may be a part of what is tested

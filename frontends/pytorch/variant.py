@@ -82,8 +82,11 @@ class Variant(Captured):
         guards: Expected | None = None,
         varying: Collection[str] = (),
     ) -> Callable[[Sequence[object]], Sequence[object]]:
-        """Compile the variant with a backend to a function from tensors and numbers to flat outputs. Kernels are made
-        without asking the `withheld` kinds of questions; with `guards`, profitable guards are added (`running`)."""
+        """Compile the variant with a backend to a function from tensors and numbers to flat outputs.
+
+        Kernels are made without asking the `withheld` kinds of questions; with `guards`, profitable guards are added
+        (`running`).
+        """
         self.running = running(self, backend, withheld, guards, varying)
         return self.running.call
 

@@ -206,7 +206,10 @@ class Script(Theorem):
         return found[0]
 
     def _proven(self, fact: Fact | None) -> tuple[str, Proven] | None:
-        """The normal forms of a fact or of the question with what proves the text; None where there is no text."""
+        """The normal forms of a fact or of the question with what proves the text.
+
+        None where there is no text.
+        """
         found = self.proven.get(fact)
         if found is not None:
             return found
@@ -273,7 +276,7 @@ class Script(Theorem):
         return "\n".join([*lines, *self.lines, f"exact ({self._end(question)}).", "Qed."])
 
     def _hypotheses(self) -> list[tuple[str, str, str]]:
-        """The facts as they were recorded, and where the question makes sense, last: names, statements, comments."""
+        """The facts as they were recorded, then the domain of the question: names, statements, comments."""
         found: list[tuple[float, str, tuple[str, str, str]]] = []
         for written, name, read in self.written:
             found.append((written.serial, "", (name, argument(read.whole), place_of(written, "prop", written.prop))))

@@ -83,7 +83,10 @@ def comment(text: str) -> str:
 
 
 class Names:
-    """The variables of a script. Asking for one makes it; `made` are those of operations and definitions, in order."""
+    """The variables of a script.
+
+    Asking for one makes it; `made` are those of operations and definitions, in order.
+    """
 
     def __init__(self) -> None:
         self.variables: dict[Atom, str] = {}

@@ -42,7 +42,10 @@ DECIMALS: Final[tuple[Decimals, ...]] = ("ieee", "real")
 
 
 class Reader(Connectives):
-    """Reads texts over these names; a name that is none of them is a variable of its own, which must cancel."""
+    """Reads texts over these names.
+
+    A name that is none of them is a variable of its own, which must cancel.
+    """
 
     def __init__(self, symbols: Mapping[str, Expr], interner: Interner, names: Names) -> None:
         super().__init__(interner, names)

@@ -13,7 +13,10 @@ from solver.terms.prop import Prop
 def existence(
     title: str, names: Names, stated: Sequence[tuple[Prop | str, str]], values: Mapping[Atom, int]
 ) -> str:
-    """An existence theorem: these values satisfy every proposition, or what Coq's text says; a comment names each."""
+    """An existence theorem: these values satisfy every proposition, or what Coq's text says.
+
+    A comment names each.
+    """
     texts = [names.proposition(p) if isinstance(p, Prop) else p for p, _ in stated]
     for atom in names.made:
         if atom.kind == "function" and not atom.operation.coq:

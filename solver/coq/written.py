@@ -116,8 +116,11 @@ class Operations:
         need: str = "",
         of: int = -1,
     ) -> Read:
-        """An operation of integers. `proof` gives its normal form from the operands' normal forms, the proofs of these
-        and that of the operation's own need, which is about the operand `of`."""
+        """An operation of integers.
+
+        `proof` gives its normal form from the operands' normal forms, the proofs of these and that of the operation's
+        own need, which is about the operand `of`.
+        """
         needs = [each for operand in operands for each in operand.needs]
 
         def prove(proofs: Sequence[str]) -> Proven:

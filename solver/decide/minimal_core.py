@@ -157,7 +157,7 @@ class Deletion:
         return True
 
     def only_violated(self, core: Sequence[Fact], values: dict[Atom, int]) -> Fact | None:
-        """The one fact that an assignment violates, if the question makes sense there and the goal is false."""
+        """The one fact that an assignment violates, if the question is defined there and the goal is false."""
         if self.looked_at >= ASSIGNMENTS:
             return None
         self.looked_at += 1

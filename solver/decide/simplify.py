@@ -54,7 +54,7 @@ SEARCHES: Final = 60
 SPELLING: Final = 100_000
 """Work for finding the texts of candidates in one simplification, in terms printed: a quarter of a second."""
 EACH: Final = 30_000
-"""Of that, for one candidate."""
+"""Work for one candidate, out of that."""
 COMPARED: Final = 60_000
 """The same for each of the two texts compared at the end."""
 HARD: Final = 4
@@ -237,7 +237,10 @@ class Simplification:
         return e
 
     def chosen(self, atom: Atom) -> Expr | None:
-        """The branch of a choice that the facts decide; a conditional with its value simplified under its condition."""
+        """The branch of a choice that the facts decide.
+
+        A conditional with its value simplified under its condition.
+        """
         match atom.kind, atom.args:
             case "relu", (Expr() as e,):
                 return self.side(Prop.ge(e, 0), e)

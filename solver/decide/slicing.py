@@ -52,8 +52,9 @@ KINDS: Final = {"eq": 1, "ge": 0, "ne": 2, "and": 3, "or": 4}
 
 
 def slice_of(facts: Facts, prop: Prop, domain: Prop, attempt: int = 0) -> Slice | None:
-    """The facts about the symbols of a question and those connected with them; a conflict is data, and None stands for
-    a slice that is too large.
+    """The facts about the symbols of a question and those connected with them.
+
+    A conflict is data, and None stands for a slice that is too large.
 
     The second attempt reverses the order; the others are the first with other sample values, empty where none were
     found.

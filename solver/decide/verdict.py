@@ -145,8 +145,10 @@ class Decided(Answer):
 
     @property
     def core(self) -> tuple[Fact, ...]:
-        """An unsat core, as small as a budget allows: the recorded facts that the proof rests on. Where `core_minimal`
-        is true, each of them is necessary."""
+        """An unsat core, as small as a budget allows: the recorded facts that the proof rests on.
+
+        Where `core_minimal` is true, each of them is necessary.
+        """
         if self._core is None:
             self._read()
         assert self._core is not None

@@ -150,7 +150,10 @@ def _float_against(operation: str, a: Float, c: float) -> Prop:
 
 
 def _by_integers(operation: str, a: Float, c: float) -> Prop | None:
-    """The comparison as one of integers, or as a function of integers that has an exact form; None for neither."""
+    """The comparison as one of integers, or as a function of integers that has an exact form.
+
+    None for neither.
+    """
     interner = a.interner
     least, above = _threshold(a.text, c, strict=False), _threshold(a.text, c, strict=True)
     if least is not None and above is not None:

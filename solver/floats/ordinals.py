@@ -112,7 +112,9 @@ class Piece(NamedTuple):
 
 
 class Steps(NamedTuple):
-    """An operation on one double, monotone on each of its pieces; a NaN gives a NaN, and nothing else does.
+    """An operation on one double, monotone on each of its pieces.
+
+    A NaN gives a NaN, and nothing else does.
 
     Doubles in no piece are outside of its domain.
     """

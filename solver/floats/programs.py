@@ -77,7 +77,10 @@ class _Compiled(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A float-valued program. `direction`: 1 if it never falls as its only argument rises, -1 if it never rises."""
+    """A float-valued program.
+
+    `direction`: 1 if it never falls as its only argument rises, -1 if it never rises.
+    """
 
     text: str
     arity: int
@@ -94,7 +97,10 @@ class Program:
         return _range(self.node, arguments)
 
     def least(self, accepts: Callable[[float], bool]) -> Threshold | bool | None:
-        """The arguments whose values are accepted, for `accepts` true from some float upwards; None if unknown."""
+        """The arguments whose values are accepted, for `accepts` true from some float upwards.
+
+        None if unknown.
+        """
         if self.arity != 1 or not self.direction or self.range((None, None)).nan:
             return None
         rising = self.direction > 0
@@ -416,7 +422,10 @@ def _limit(node: Node) -> int:
 
 
 def _extended(node: Node, e: int) -> float:
-    """The value of a monotone program at e; the root of a negative number counts as -inf, which keeps it monotone."""
+    """The value of a monotone program at e.
+
+    The root of a negative number counts as -inf, which keeps it monotone.
+    """
     match node.operation, node.operands:
         case "constant", _:
             return node.value

@@ -33,7 +33,9 @@ LONGEST_DECIMAL: Final = 4000
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """`numerator / denominator`, the denominator not zero; with `root`, plus `sign` times the square root of a ratio.
+    """`numerator / denominator`, the denominator not zero.
+
+    With `root`, plus `sign` times the square root of a ratio.
     """
 
     numerator: Expr

@@ -25,7 +25,10 @@ from solver.integer.work_budget import WorkBudget
 
 
 class Inequality(NamedTuple):
-    """`vector >= 0` in the current coordinates. As forms in the question's variables, it equals the sum of `parts`."""
+    """`vector >= 0` in the current coordinates.
+
+    As forms in the question's variables, it equals the sum of `parts`.
+    """
 
     vector: Vector
     parts: Parts

@@ -293,7 +293,7 @@ class Reading:
         return value_read, interner.conjunction([*domains, *needed])
 
     def operation(self, head: Token, name: str, values: list[Expr]) -> tuple[Term, list[Prop]]:
-        """The value of an operation on integers, and what it needs to make sense."""
+        """The value of an operation on integers, and its domain."""
         interner = self.interner
         first, others = values[0], values[1:]
         match name:

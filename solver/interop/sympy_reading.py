@@ -147,7 +147,7 @@ class Reading:
         return value, domain
 
     def operation(self, kind: str, node: sympy.Basic, values: list[Value]) -> tuple[Value, list[Prop]]:
-        """The value of an operation, and what it needs to make sense."""
+        """The value of an operation, and its domain."""
         interner = self.interner
         match kind, values:
             case "Not", [p]:

@@ -35,7 +35,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits of one z3 query. `steps` is z3's own count, the same on every machine; the time-out is the back-up."""
+    """The limits of one z3 query.
+
+    `steps` is z3's own count, the same on every machine; the time-out is the back-up.
+    """
 
     steps: int = 2_000_000
     milliseconds: int = 5_000
@@ -77,7 +80,10 @@ SHRINKING: Final = 1
 
 
 def objection(facts: Sequence[Prop], goal: Prop) -> str | None:
-    """The reason why z3 does not prove the goal from the facts; None where it does. For `solver.proofs.checker`."""
+    """The reason why z3 does not prove the goal from the facts; None where it does.
+
+    For `solver.proofs.checker`.
+    """
     outcome = entails(facts, goal, minimal=False)
     return None if isinstance(outcome, Proved) else str(outcome)
 

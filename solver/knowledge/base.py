@@ -42,8 +42,9 @@ REWRITES: Final = 4
 
 
 class Range:
-    """Bounds of a monomial or form. A bound without a proof is derived from the structure; `older` are the weaker
-    bounds known before.
+    """Bounds of a monomial or form.
+
+    A bound without a proof is derived from the structure; `older` are the weaker bounds known before.
     """
 
     __slots__ = ("hi", "hi_proof", "lo", "lo_proof", "older")
@@ -334,8 +335,10 @@ class Knowledge:
         return rule
 
     def decided_rule(self, atom: Atom) -> Rule | None:
-        """The rewrite rule of an operation that its arguments decide. Bounds alone decide none: the subclass does
-        (`solver.knowledge.decided_atoms`), by lemmas that rest on bounds in turn.
+        """The rewrite rule of an operation that its arguments decide.
+
+        Bounds alone decide none: the subclass does (`solver.knowledge.decided_atoms`), by lemmas that rest on bounds in
+        turn.
         """
         return None
 

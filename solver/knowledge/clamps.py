@@ -34,7 +34,10 @@ CLAMPS: Final = 4
 
 
 def unclamped(known: Knowledge, p: Prop, proof: ProofStep) -> list[ProofStep]:
-    """Both sides of the clamp with the largest argument, where they are informative; they hold further clamps."""
+    """Both sides of the clamp with the largest argument, where they are informative.
+
+    They hold further clamps.
+    """
     e = p.expr
     monomials = e.interner.monomials
     clamps = [

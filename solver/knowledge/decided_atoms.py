@@ -27,7 +27,7 @@ from solver.terms.prop import Prop
 
 
 class Deciding(Knowledge):
-    """Knowledge that decides operations by what is known of their arguments."""
+    """Knowledge that decides operations by the facts about their arguments."""
 
     __slots__ = ()
 

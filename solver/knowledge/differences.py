@@ -33,7 +33,7 @@ from solver.terms.expr import Expr
 TERMS: Final = 4
 """Terms of a goal, and of a fact that is an edge; those that are no ends of it are bounded."""
 EDGES: Final = 8_000
-"""Facts looked at for one goal."""
+"""Facts examined for one goal."""
 
 Cost = tuple[int, int]
 """The distance from equality at the sample, then the number of edges."""
@@ -101,8 +101,10 @@ class Paths:
         self.edges: dict[int, Edge] = {}
 
     def prove(self, e: Expr, start: int, target: int | None, rest: list[tuple[int, int]]) -> ProofStep | None:
-        """`e >= 0`, which is `target - start + rest`, or `rest - start` without a target; the opposite of both where
-        the sign is -1."""
+        """`e >= 0`, which is `target - start + rest`, or `rest - start` without a target.
+
+        The opposite of both where the sign is -1.
+        """
         spare = self.facts.samples.values(e)[self.row]
         for m, c in rest:
             cost = self.cost_of_bound(m, c)

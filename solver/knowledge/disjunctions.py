@@ -25,7 +25,7 @@ from solver.terms.expr import Expr
 from solver.terms.prop import Prop
 
 LOOKED: Final = 12
-"""The newest facts about an atom that are looked at."""
+"""The number of newest facts about an atom that are examined."""
 PARTS: Final = 8
 TERMS: Final = 8
 

@@ -41,13 +41,13 @@ LONGEST: Final = 80
 LOOKED: Final = 12
 """The newest facts about an atom that are tried."""
 TRIED: Final = 1_500
-"""Terms looked at per term of the inequality, and at least."""
+"""Terms examined per term of the inequality, and in total at least."""
 ORDERS: Final = 32
 """Pairs of dividends that are compared for one inequality, those inside each other included."""
 
 
 class Replacement:
-    """An inequality to be subtracted: so many times, or times a nonnegative expression."""
+    """An inequality to be subtracted, times a number or a nonnegative expression."""
 
     __slots__ = ("constant", "factor", "made", "proof", "terms", "times")
 
@@ -184,7 +184,10 @@ class _Elimination:
         return bound is None or c * (self.value(m) - bound) > self.spare[self.row]
 
     def replace(self, m: int, *, improving: bool) -> bool:
-        """Subtract the best inequality that removes a term; one that leaves fewer terms open, where `improving`."""
+        """Subtract the best inequality that removes a term.
+
+        One that leaves fewer terms open, where `improving`.
+        """
         best: Replacement | None = None
         best_score = (0, 0, 0, 0, 0)
         for atom in dict.fromkeys(self.facts.interner.monomials[m]):
@@ -285,9 +288,10 @@ class _Elimination:
         return factor if low is not None and low >= 0 else None
 
     def score(self, replacement: Replacement) -> tuple[int, int, int, int, int] | None:
-        """Unbounded terms more than before, or out of reach, open terms, and terms; the distance from equality; and how
-        often it is subtracted, negated. None for one that makes the inequality false in a sample, or brings back what
-        was removed.
+        """Unbounded terms more than before, or out of reach, open terms, and terms.
+
+        The distance from equality; and how often it is subtracted, negated. None for one that makes the inequality
+        false in a sample, or brings back what was removed.
         """
         values = self.values(replacement)
         for row in self.alive:

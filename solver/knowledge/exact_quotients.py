@@ -1,4 +1,4 @@
-"""E-matching over the laws of divisibility: quotients by what divides the dividend, such as `a*b//gcd(a, b)`.
+"""E-matching over the laws of divisibility: quotients by a divisor of the dividend, such as `a*b//gcd(a, b)`.
 
 A law `v | x` of an operation v (`solver.terms.operations`) is an equality `x == v*(x//v)`. Where v is a divisor in the
 goal, it gets a name h, and x is written as `h*(x//h)`: the quotient by h becomes a product.

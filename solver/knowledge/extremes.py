@@ -43,8 +43,9 @@ def prove_nonnegative(known: Knowledge, e: Expr) -> ProofStep | None:
 
 
 def prove_clamps(known: Knowledge, e: Expr) -> ProofStep | None:
-    """`e >= 0` for an expression with relus, few of which matter. Clamps of clamps are long sums in normal form, most
-    of which one relu cancels when it is replaced by its argument.
+    """`e >= 0` for an expression with relus, few of which matter.
+
+    Clamps of clamps are long sums in normal form, most of which one relu cancels when it is replaced by its argument.
     """
     if outermost(e) is None:
         return None

@@ -129,7 +129,10 @@ class Tried:
 
 
 class Memos:
-    """Values computed by questions about the facts. A memo changes no answer: it is what would be computed again."""
+    """Values computed by questions about the facts.
+
+    A memo changes no answer: it is what would be computed again.
+    """
 
     __slots__ = ("choices", "consistency", "relevant", "slices", "together", "unknown")
 
@@ -173,7 +176,7 @@ class Facts(Deciding):
         eliminated: list[tuple[Atom, Rule]],
         supposing: bool = False,
     ) -> None:
-        """Take over what is known; it is not written again."""
+        """Take ownership of the maps, which are not written again."""
         super().__init__(
             known.interner,
             known.ranges,
@@ -255,8 +258,9 @@ class Facts(Deciding):
         return self._with(draft, fact, self.samples.assume(fact, draft.new_solved), self.symbols)
 
     def suppose(self, p: Prop, *, leaf: str = "hypothesis") -> Facts | Conflict:
-        """The facts under a hypothesis, which is not recorded and for which no sample is repaired. `leaf` names the
-        rule of its proof.
+        """The facts under a hypothesis, which is not recorded and for which no sample is repaired.
+
+        `leaf` names the rule of its proof.
         """
         draft = Learner(self, supposing=True)
         draft.queue.append((p, ProofStep(leaf, p)))
@@ -273,7 +277,7 @@ class Facts(Deciding):
         return self._with(draft, None, samples, self.symbols)
 
     def _with(self, draft: Learner, fact: Fact | None, samples: Samples, symbols: SymbolList | None) -> Facts:
-        """The facts with a draft of what follows from one more, or from a hypothesis where there is none."""
+        """The facts with a draft of the consequences of one more fact, or of a hypothesis if there is none."""
         return Facts(
             draft,
             count=self.count if fact is None else self.count + 1,
@@ -399,7 +403,7 @@ class Facts(Deciding):
 
 
 class Learned:
-    """A trie node: what is known after some steps, and after further ones (see `solver.decide.selection`)."""
+    """A trie node: the knowledge after some steps, and after further ones (see `solver.decide.selection`)."""
 
     __slots__ = ("known", "more")
 

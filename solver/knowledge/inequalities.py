@@ -340,8 +340,10 @@ def _is_tighter(lower: bool, value: int, known: int | None) -> bool:
 
 
 def _divisors(whole: Expr, nonnegative: tuple[Atom, ...]) -> list[tuple[Atom, ...]]:
-    """The products of nonnegative factors by which to divide. A sum is divided by each factor. A product has as many
-    cofactors as subsets of its factors, all of which follow from those of one factor, or of none that is nonnegative.
+    """The products of nonnegative factors by which to divide.
+
+    A sum is divided by each factor. A product has as many cofactors as subsets of its factors, all of which follow from
+    those of one factor, or of none that is nonnegative.
     """
     distinct = sorted(set(nonnegative), key=lambda atom: atom.key)
     if len(whole.terms) > 1:

@@ -47,8 +47,9 @@ class Isolated(NamedTuple):
 
 
 def oriented(known: Knowledge, atom: Atom) -> tuple[Expr, Expr] | None:
-    """Dividend and divisor of a quotient, both negated where the divisor is known to be negative; None where its sign
-    is unknown.
+    """Dividend and divisor of a quotient, both negated where the divisor is known to be negative.
+
+    None where its sign is unknown.
     """
     n, d = atom.args
     assert isinstance(n, Expr) and isinstance(d, Expr)

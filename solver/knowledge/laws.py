@@ -42,7 +42,10 @@ def rewritten(goal: Prop, premise: ProofStep | None, rounds: tuple[Round, ...]) 
 
 
 def law_expr(atom: Atom, lower: bool, *, negative: bool = False) -> Expr:
-    """`n - d*q` or `d*q + d - 1 - n`: nonnegative for q = n // d and d >= 1. With n and d negated for d <= -1."""
+    """`n - d*q` or `d*q + d - 1 - n`: nonnegative for q = n // d and d >= 1.
+
+    With n and d negated for d <= -1.
+    """
     return expression_of(_floordiv_row(atom, lower, negative).conclusion, atom)
 
 

@@ -169,8 +169,9 @@ def divisors(number: int) -> Iterator[int]:
 
 
 def _refuted(p: Prop, found: Remainder, d: int, proof: ProofStep) -> ProofStep | None:
-    """Refute the negation of p: what is known is false where n is `whole`. An atom with an inverse modulo d is
-    rewritten so that n is `whole`.
+    """Refute the negation of p: what is known is false where n is `whole`.
+
+    An atom with an inverse modulo d is rewritten so that n is `whole`.
     """
     opposite = hypothesis(p.negation)
     interner = p.interner

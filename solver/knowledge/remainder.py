@@ -91,7 +91,7 @@ class _Search:
         self.seen: set[Expr] = set()
 
     def prove(self, e: Expr, steps: int) -> ProofStep | None:
-        """`e >= 0`, with at most so many replacements."""
+        """`e >= 0`, with at most this many replacements."""
         known = self.known
         if e in self.seen or len(self.seen) >= TRIED:
             return None
@@ -186,8 +186,9 @@ def _is_negative(known: Knowledge, atom: Atom) -> bool:
 
 
 def _law_expr(known: Knowledge, atom: Atom, lower: bool) -> Expr:
-    """The nonnegative side of a law: a remainder, or its distance from the divisor; the distance of a relu from its
-    argument without negative terms, or from its argument.
+    """The nonnegative side of a law: a remainder, or its distance from the divisor.
+
+    The distance of a relu from its argument without negative terms, or from its argument.
     """
     if atom.kind == "floordiv":
         return law_expr(atom, lower, negative=_is_negative(known, atom))

@@ -22,8 +22,9 @@ BITS: Final = 512
 
 
 def root_bound(e: Expr, atom: Atom, *, lower: bool) -> int | None:
-    """A bound on the roots of a univariate polynomial: beyond it the polynomial is negative; None if there is none this
-    small.
+    """A bound on the roots of a univariate polynomial: beyond it the polynomial is negative.
+
+    None if there is none this small.
     """
     rises = e.lead()[1] > 0
     if rises != (lower and e.degree % 2 == 1):

@@ -101,8 +101,9 @@ def _is_subtracted(e: Expr, atom: Atom) -> bool:
 
 
 def _clamped(known: Knowledge, argument: Expr) -> tuple[Expr, int, int] | None:
-    """The x of `x - y`, and the lower bounds of x and y. Relus belong to the clamp that they are part of: subtracted
-    from x they make it one, or added to it.
+    """The x of `x - y`, and the lower bounds of x and y.
+
+    Relus belong to the clamp that they are part of: subtracted from x they make it one, or added to it.
     """
     monomials = known.interner.monomials
     for added in (False, True):

@@ -51,7 +51,7 @@ def prove_nonnegative(known: Knowledge, e: Expr, without: Atom | None = None) ->
 
 
 def prove_by_facts(known: Knowledge, e: Expr, facts: int, without: Atom | None = None) -> ProofStep | None:
-    """`e >= 0` by bounds and at most so many facts."""
+    """`e >= 0` by bounds and at most this many facts."""
     if not 1 < len(e.terms) <= TERMS:
         return None
     low = known.low(e)
@@ -71,7 +71,7 @@ class _Sums:
         self.left = SUMS
 
     def prove(self, e: Expr, facts: int) -> ProofStep | None:
-        """`e >= 0` by at most so many facts, by one wherever that suffices."""
+        """`e >= 0` by at most this many facts, by one wherever that suffices."""
         further: list[tuple[ProofStep, int, Expr]] = []
         for entry in _entries(self.known, e):
             p = entry.prop

@@ -235,7 +235,9 @@ def _known(rows: Rows, model: Model, m: int) -> int | None:
 
 
 def negative_direction(matrix: list[list[int | None]]) -> list[int] | None:
-    """Integers v with `v * matrix * v < 0` for a symmetric matrix, small ones where possible; None if none were found.
+    """Integers v with `v * matrix * v < 0` for a symmetric matrix, small ones where possible.
+
+    None if none were found.
 
     Vectors with one, two or three nonzero entries of 1 or -1 are tried first, where all entries that they meet are
     known; then symmetric elimination, which finds one in a full matrix if there is any.

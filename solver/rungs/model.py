@@ -30,8 +30,9 @@ from solver.terms.prop import Prop
 
 
 class Model:
-    """Values of monomials where the relaxation has them. Others are computed; symbols without a row are as in a sample,
-    or 0.
+    """Values of monomials where the relaxation has them.
+
+    Others are computed; symbols without a row are as in a sample, or 0.
     """
 
     __slots__ = ("_atoms", "count", "point", "rows", "sample")

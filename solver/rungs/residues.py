@@ -105,7 +105,7 @@ def vanishes_modulo(e: Expr, m: int, atoms: list[Atom]) -> bool:
 
 
 def lower_bound(known: Knowledge, e: Expr) -> ProofStep | None:
-    """A lower bound of an expression: from the remainder that it is, or from what is known."""
+    """A lower bound of an expression, from its form as a remainder or from the facts."""
     bound = shift.of_remainder(known, e)
     if bound is not None:
         return bound

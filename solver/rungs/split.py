@@ -86,7 +86,7 @@ def without_value(prover: Prover, facts: Facts, goal: Prop, depth: int) -> Proof
 
 
 class _Splits:
-    """The splits of one question, and how many are left."""
+    """The splits of one question, and the number left."""
 
     __slots__ = ("left", "prover")
 

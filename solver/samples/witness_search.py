@@ -105,7 +105,10 @@ def free_symbol(facts: Facts, p: Prop) -> tuple[Witness, Witness] | None:
 def find(
     facts: Facts, goal: Prop, domain: Prop, *, rows: int = 3, effort: int = 2, budget: WorkBudget | None = None
 ) -> Witness | None:
-    """An assignment that satisfies the facts, the domain and the goal; None if none was found within the budget."""
+    """An assignment that satisfies the facts, the domain and the goal.
+
+    None if none was found within the budget.
+    """
     samples = facts.samples
     for row in samples.alive[:rows]:
         moved = Search(facts, samples, row, effort=effort, budget=budget).reach([domain, goal])

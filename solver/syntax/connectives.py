@@ -1,4 +1,4 @@
-"""Connectives and choices of what was read, with domains: where each part makes sense.
+"""Connectives and choices of parts that were read, with their domains.
 
     >>> from solver.syntax.connectives import connective
     >>> from solver.terms.interner import Interner

@@ -71,7 +71,10 @@ def _domain(value: object) -> Prop:
 
 
 def domain_read(text: str, value: Expr | Prop, *others: Prop) -> Prop | None:
-    """The domain of a text over the symbols of the values; None if it is not read as one, or names are ambiguous."""
+    """The domain of a text over the symbols of the values.
+
+    None if it is not read as one, or names are ambiguous.
+    """
     symbols = value.symbols.union(*[other.symbols for other in others])
     names = {symbol.name: symbol.expr for symbol in symbols}
     if len(names) < len(symbols):
@@ -183,7 +186,7 @@ def fact_text(prop: Prop, domain: Prop) -> str:
 
 
 class TotalPrinter(Printer):
-    """Writes each partial operation under its condition; operations of the normal form alone, none is recovered."""
+    """Writes each partial operation under its condition, without recovering operations of the source."""
 
     def expression(self, e: Expr) -> Text:
         found = self._expressions.get(e)

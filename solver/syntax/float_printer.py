@@ -83,8 +83,9 @@ def _equality(text: str) -> int | None:
 
 
 def grouped(printer: Writer, parts: Sequence[Prop]) -> dict[Prop, Text | None]:
-    """The texts of the parts of a conjunction that are comparisons of floats; None for a part that the text of another
-    part covers.
+    """The texts of the parts of a conjunction that are comparisons of floats.
+
+    None for a part that the text of another part covers.
     """
     simple = [part for part in parts if not part.parts and _ordinals(part)]
     if len(simple) > MOST:
@@ -212,7 +213,7 @@ def _value(atom: Atom) -> Float:
 
 
 def _text(printer: Writer, atom: Atom) -> tuple[str, int]:
-    """The text of what it is the ordinal of, and its operators."""
+    """The text of the value with this ordinal, and its operators."""
     arguments = [printer.expression(argument) for argument in shown_arguments(atom)]
     template = template_of(atom)[len(_PREFIX) : -1]
     cost = len(_OPERATION.findall(template)) + sum([argument.cost for argument in arguments])

@@ -110,7 +110,7 @@ class Doubles:
         return a if isinstance(a, Float) else self.computed(floats.convert, a)
 
     def computed(self, operation: Callable[P, Float], *operands: P.args, **options: P.kwargs) -> Float:
-        """The result; constants for which Python raises an error make sense nowhere, as `1//0`."""
+        """The result; constants for which Python raises an error are defined nowhere, as `1//0`."""
         try:
             return operation(*operands, **options)
         except (ArithmeticError, ValueError) as error:

@@ -21,7 +21,7 @@ SortKey = tuple[int, tuple[str | int, ...]]
 
 
 class Text:
-    """A text, how tightly it binds, how many operators it has, and how many terms the parser may make of it.
+    """A text, its precedence, and the numbers of its operators and of terms that the parser may make of it.
 
     It is `wide` when it multiplies sums whose expansion may pass the cap, so that the parser might leave it unexpanded.
     """

@@ -54,8 +54,9 @@ SHORT: Final = 1_000
 
 
 def text_of(value: Expr | Prop) -> str:
-    """The text that the parser reads as this expression or proposition. A long one has names for what is shared in it:
-    `t0 + 2*t1 where t0 = ..., t1 = ...` (see `solver.syntax.sharing`).
+    """The text that the parser reads as this expression or proposition.
+
+    A long one has names for what is shared in it: `t0 + 2*t1 where t0 = ..., t1 = ...` (see `solver.syntax.sharing`).
     """
     if len(value.schedule) <= 3 and (isinstance(value, Expr) or value.written <= SHARING):
         return written_out(value)
@@ -161,8 +162,10 @@ class Printer(Writer):
         self._characters = 0
 
     def operators(self, value: Expr | Prop, *, work: int = WORK) -> int:
-        """The number of operators in the text; texts are kept for the next value. `self.work` has the rest of the
-        budget."""
+        """The number of operators in the text; texts are kept for the next value.
+
+        `self.work` has the rest of the budget.
+        """
         self.trials, self.work, self._characters = TRIALS, work, 0
         return self.write(value).cost
 
@@ -202,7 +205,10 @@ class Printer(Writer):
         return text
 
     def plain(self, e: Expr) -> Sum:
-        """The terms, unchanged, each atom a piece. Structure numbers the pieces, not which expressions came first."""
+        """The terms, unchanged, each atom a piece.
+
+        Structure numbers the pieces, not which expressions came first.
+        """
         monomials, keys = e.interner.monomials, e.interner.monomial_keys
         poly: Sum = {}
         for m, c in sorted(e.terms, key=lambda term: keys[term[0]]):

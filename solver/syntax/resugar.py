@@ -130,7 +130,10 @@ def _deeper(printer: Writer, piece: int, other: int) -> bool:
 
 
 def substituted(groups: dict[int, Sum], piece: int, candidate: Candidate) -> Sum | None:
-    """The sum with the candidate put in wherever its scale divides the coefficients; None if that is nowhere."""
+    """The sum with the candidate put in wherever its scale divides the coefficients.
+
+    None if that is nowhere.
+    """
     image = add(candidate.offset, {(NEW,): candidate.sign})
     found: Sum = groups.get(0, {})
     changed = False

@@ -125,7 +125,7 @@ def joined(main: str, definitions: list[tuple[str, str]]) -> str:
 
 
 class Naming:
-    """A graph copied into an interner of its own, with symbols in the place of what gets a name."""
+    """A graph copied into an interner of its own, with symbols in the place of named parts."""
 
     def __init__(self, shared: Shared, prefix: str) -> None:
         self.shared = shared

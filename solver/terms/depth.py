@@ -7,7 +7,7 @@
     >>> for _ in range(DEEPEST + 1):
     ...     e = (e + 1) // 2 * e
     Traceback (most recent call last):
-    solver.errors.NotExpressible: more than 1,000 operations inside each other
+    solver.errors.NotExpressible: operations nested more than 1,000 levels deep
 
 What is known of an operation is worked out from what is known of its arguments, so the engine walks as deep as an
 expression is nested. Python's own frames are on the heap: raising the recursion limit for the time of the walk is all

@@ -32,7 +32,7 @@ from solver.terms.printing import printer
 COMPARED: Final = 32
 """The length of the beginnings of nodes by which they are ordered."""
 LONG: Final = 24
-"""From so many terms or atoms on, sums that differ little are evaluated by their differences."""
+"""Number of terms or atoms from which on similar sums are evaluated by their differences."""
 Difference = tuple["Expr", int, Terms, int]
 """A sum as a multiple of another, some terms and a constant."""
 

@@ -28,8 +28,9 @@ SMALL: Final = 48
 
 
 class ShardedMap(Generic[V]):
-    """Integers to values. Only the draft that made a shard may write it; a map that was handed out is not written
-    again.
+    """Integers to values. Only the draft that made a shard may write it.
+
+    A map that was handed out is not written again.
     """
 
     __slots__ = ("_owned", "count", "mask", "shards")

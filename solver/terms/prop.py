@@ -308,7 +308,7 @@ def _parts_first(root: Prop) -> tuple[Prop, ...]:
 
 
 def _negated_tree(root: Prop) -> Prop:
-    """De Morgan, bottom up, without recursion; below a part whose complement is known nothing is looked at."""
+    """De Morgan, bottom up, without recursion; parts with a known complement are not entered."""
     stack = [root]
     while stack:
         node = stack[-1]

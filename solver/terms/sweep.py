@@ -35,7 +35,10 @@ def size(interner: Interner) -> int:
 
 
 def sweep(interner: Interner) -> None:
-    """Drop what only the interner holds. Other threads may build expressions meanwhile: what they hold stays."""
+    """Drop what only the interner holds.
+
+    Other threads may build expressions meanwhile: what they hold stays.
+    """
     with interner.lock:
         interner.forget_operations()
         _sweep_props(interner)

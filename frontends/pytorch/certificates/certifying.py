@@ -56,7 +56,10 @@ def certify(compiled: object, sizes: Mapping[str, Range], facts: Sequence[str] =
 
 
 def guards_of(compiled: object) -> tuple[Sequence[Conditions], bool] | None:
-    """The guards of each variant, and whether variants are alternatives; None for an object without guards."""
+    """The guards of each variant, and whether variants are alternatives.
+
+    None for an object without guards.
+    """
     if issubclass(type(compiled), Compiled):
         compiled = object.__getattribute__(compiled, OWN)
     match compiled:

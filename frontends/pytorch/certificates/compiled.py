@@ -140,8 +140,10 @@ def after_breaks(code: CodeType, function: FunctionType) -> Iterator[Condition]:
 
 
 def graph_behind(compiled: object, name: str) -> torch.fx.GraphModule | None:
-    """Dynamo's graph of a compiled function, found among the objects that it references. There may be other graphs;
-    torch records the function's name in each."""
+    """Dynamo's graph of a compiled function, found among the objects that it references.
+
+    There may be other graphs; torch records the function's name in each.
+    """
     seen, pending = {id(compiled)}, [compiled]
     for each in pending:
         if isinstance(each, torch.fx.GraphModule) and each.meta.get("backend_id") == name and is_captured(each):

@@ -205,8 +205,10 @@ class Reader:
     # ------------------------------------------------------------------ lines
 
     def place(self, sloc: Any, symbols: Sequence[sympy.Symbol]) -> tuple[Origin | None, str]:
-        """The program's line that caused a guard, and the internal caller, if any. Without a line from torch, the line
-        that specialized its size, or first used it."""
+        """The program's line that caused a guard, and the internal caller, if any.
+
+        Without a line from torch, the line that specialized its size, or first used it.
+        """
         user = None if sloc is None else line_of(sloc.maybe_user_loc)
         if user is not None and is_users(user.file):
             return user, ""

@@ -31,8 +31,10 @@ def gradient(
     dim: int | Sequence[int] | None = None,
     edge_order: int = 1,
 ) -> list[Tensor]:
-    """Differences of neighbors, one tensor for each axis; the spacing is the same for all, one of each axis, or a
-    coordinate for each index of each axis."""
+    """Differences of neighbors, one tensor for each axis.
+
+    The spacing is the same for all, one of each axis, or a coordinate for each index of each axis.
+    """
     dims = range(self.dim()) if dim is None else [dim] if isinstance(dim, int) else dim
     axes = [axis % self.dim() for axis in dims]
     distances = spacing if isinstance(spacing, list | tuple) else [1 if spacing is None else spacing] * len(axes)

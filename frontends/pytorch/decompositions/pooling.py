@@ -32,8 +32,10 @@ def max_pool1d(
     dilation: Sequence[int] = (1,),
     ceil_mode: bool = False,
 ) -> Tensor:
-    """1-D max pooling as 2-D pooling over an axis of extent 1; without gradients eager torch has a separate kernel with
-    a contiguous result."""
+    """1-D max pooling as 2-D pooling over an axis of extent 1.
+
+    Without gradients eager torch has a separate kernel with a contiguous result.
+    """
     two = [(1, *stride) if stride else (1, *kernel_size), (0, *padding), (1, *dilation)]
     pooled = aten.max_pool2d_with_indices(self.unsqueeze(-2), (1, *kernel_size), *two, ceil_mode)[0].squeeze(-2)
     is_followed = torch.is_grad_enabled() and self.requires_grad
@@ -46,8 +48,10 @@ def is_contiguous(tensor: Tensor) -> bool:
 
 
 def adaptive_average(operator: torch._ops.OpOverload, whole: torch._ops.OpOverload, axes: int) -> None:
-    """Adaptive average pooling, a mean if there is one window, as in torch; a contiguous input's layout depends on no
-    size."""
+    """Adaptive average pooling, a mean if there is one window, as in torch.
+
+    A contiguous input's layout depends on no size.
+    """
 
     def pool(self: Tensor, output_size: Sequence[int | torch.SymInt]) -> object:
         if any(type(size) is not int for size in output_size):

@@ -25,8 +25,11 @@ Tensor: TypeAlias = torch.Tensor
 
 
 def resized(self: Tensor, sizes: Sequence[int | torch.SymInt], dims: Sequence[int]) -> Tensor:
-    """A tensor truncated or zero-padded along some axes. Both are applied, and one has no effect, so no size is
-    branched on. A non-contiguous tensor has another layout after padding than after truncation: there sizes decide."""
+    """A tensor truncated or zero-padded along some axes.
+
+    Both are applied, and one has no effect, so no size is branched on. A non-contiguous tensor has another layout after
+    padding than after truncation: there sizes decide.
+    """
     if not is_packed(metadata_of(current_trace(), self)):
         return self
     pads: list[int | torch.SymInt] = [0] * (2 * self.dim())

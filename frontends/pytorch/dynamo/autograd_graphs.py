@@ -46,8 +46,8 @@ def by_autograd(
     compiled: Callable[[torch.fx.GraphModule], Callable[..., Any]],
     left: Callable[[Exception], None],
 ) -> Callable[..., Any]:
-    """A graph compiled through AOTAutograd: `compiled` makes what runs the graphs that this leads to; `left` is told
-    the error for which the graph runs operator by operator."""
+    """Compile a graph through AOTAutograd: `compiled` compiles the resulting graphs; `left` receives the error if the
+    graph runs operator by operator instead."""
 
     def boxed(inner: torch.fx.GraphModule, given: Sequence[Any]) -> Callable[..., Any]:
         run: Callable[..., Any] = make_boxed_func(unobserved(around_unread(inner, compiled)))

@@ -230,8 +230,10 @@ def registered(register: Callable[[Callback], object], callback: Callback) -> No
     """Register a callback, and again each time that torch forgets it."""
 
     def notice(args: object) -> None:
-        """A callback that only torch references, so that it is collected when torch clears its callbacks. It never
-        raises: a traceback would keep it alive."""
+        """A callback that only torch references, so that it is collected when torch clears its callbacks.
+
+        It never raises: a traceback would keep it alive.
+        """
 
     register(notice)
     register(callback)

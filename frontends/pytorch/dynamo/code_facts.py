@@ -49,7 +49,10 @@ def instructions(code: CodeType) -> Sequence[dis.Instruction]:
 
 
 def arguments(code: CodeType, callee: dis.Instruction) -> int | None:
-    """The number of arguments with which a value is called where it is read; None if it is not, or they are spread."""
+    """The number of arguments with which a value is called where it is read.
+
+    None if it is not, or they are spread.
+    """
     after = [each for each in instructions(code) if each.offset > callee.offset and started(each) == started(callee)]
     call = next((each for each in after if each.opname in CALLS), None)
     return None if call is None or call.opname == "CALL_FUNCTION_EX" else call.arg

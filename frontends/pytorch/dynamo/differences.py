@@ -66,7 +66,10 @@ class Difference:
 
 
 def difference(module: torch.fx.GraphModule) -> str:
-    """The known difference between a graph of Dynamo and its program, with the line; empty if there is none."""
+    """The known difference between a graph of Dynamo and its program, with the line.
+
+    Empty if there is none.
+    """
     captured = CapturedFrame.now(module)
     return reason(captured, DIFFERENCES)
 
@@ -138,8 +141,10 @@ def closure_without_source(captured: CapturedFrame) -> Iterator[Origin | None]:
 
 
 def is_of_users(cell: CellType) -> bool:
-    """Return True if a function of the program may have made or may change what a cell holds. Those of named tuples and
-    dataclasses hold the cells of the standard library's own functions."""
+    """Return True if a function of the program may have made or may change what a cell holds.
+
+    Those of named tuples and dataclasses hold the cells of the standard library's own functions.
+    """
     closures = [each for each in gc.get_referrers(cell) if isinstance(each, tuple)]
     holders = [each for closure in closures for each in gc.get_referrers(closure) if isinstance(each, FunctionType)]
     return not holders or any(is_users(each.__code__.co_filename) for each in holders)

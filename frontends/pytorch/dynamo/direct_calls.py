@@ -189,8 +189,10 @@ class DirectCalls:
 
 
 def closest(entries: Sequence[tuple[Any, CodeType]], given: Mapping[str, object]) -> FailedGuard | None:
-    """The failed guard of the closest entry, the one that passed most guards. None if there is no entry, or one accepts
-    the call."""
+    """The failed guard of the closest entry, the one that passed most guards.
+
+    None if there is no entry, or one accepts the call.
+    """
     failed = []
     for guards, code in entries:
         found = guards.check_verbose(given)

@@ -94,8 +94,10 @@ def function_of(
 
 @contextmanager
 def restored(entered: Sequence[tuple[Callable[..., object], object]]) -> Iterator[None]:
-    """Restore torch's modes if a graph raises: its nodes enter and leave modes. `entered` are the active ones, each
-    with its exit function."""
+    """Restore torch's modes if a graph raises: its nodes enter and leave modes.
+
+    `entered` are the active ones, each with its exit function.
+    """
     gradients, levels = torch.is_grad_enabled(), get_dynamic_layer_stack_depth()
     forward = torch._C._is_fwd_grad_enabled()
     hooks = torch._C._autograd._saved_tensors_hooks_get_disabled_error_message()
@@ -140,7 +142,10 @@ def gives_nothing(*args: object, **kwargs: object) -> None:
 
 
 def step_by_place(nodes: Sequence[torch.fx.Node]) -> dict[torch.fx.Node, Step | None]:
-    """The calling function of each node, for its line of the program, shared by line. None if torch has no line."""
+    """The calling function of each node, for its line of the program, shared by line.
+
+    None if torch has no line.
+    """
     made: dict[tuple[Place, ...], Step | None] = {(): None}
     steps = {}
     for node in nodes:

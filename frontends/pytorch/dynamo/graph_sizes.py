@@ -95,7 +95,10 @@ class GraphSizes:
         return any(choice.strict and self._places.get(source) == (name, axis) for source, choice in choices)
 
     def _range(self, symbol: sympy.Expr) -> tuple[int | None, int | None]:
-        """The declared range of a symbol; a lower bound of 0 for sizes is none, as empty tensors have variants."""
+        """The declared range of a symbol.
+
+        A lower bound of 0 for sizes is none, as empty tensors have variants.
+        """
         if not isinstance(self._shapes, EngineShapeEnv):
             return None, None
         ours = self._shapes.symbols.ours.get(symbol)
@@ -104,8 +107,10 @@ class GraphSizes:
         return (declared[0].lo or None, declared[0].hi) if declared else (None, None)
 
     def assume(self, env: ShapeEnv, inputs: Sequence[Input]) -> None:
-        """Commit to the guards under which Dynamo has read the program, with the lines that asked. Of an environment
-        that is not ours nothing is known, so the variant asks for itself."""
+        """Commit to the guards under which Dynamo has read the program, with the lines that asked.
+
+        Of an environment that is not ours nothing is known, so the variant asks for itself.
+        """
         shapes = self._shapes
         self.is_complete = isinstance(shapes, EngineShapeEnv | None)
         if not isinstance(shapes, EngineShapeEnv):

@@ -95,8 +95,10 @@ def graphs_in(module: torch.fx.GraphModule) -> list[torch.fx.GraphModule]:
 def given_to(
     module: torch.fx.GraphModule, user: torch.fx.Node, node: torch.fx.Node
 ) -> tuple[torch.fx.GraphModule, list[torch.fx.Node]] | None:
-    """The subgraph of a checkpoint or region with a node as operand, and the node's placeholder in it; None for other
-    users."""
+    """The subgraph of a checkpoint or region with a node as operand, and the node's placeholder in it.
+
+    None for other users.
+    """
     if user.target is checkpoint:
         graph, *operands = user.args
     elif user.target is torch.ops.higher_order.invoke_subgraph:

@@ -46,7 +46,7 @@ OF_GRADIENTS: Final = "top_saved_tensors_hooks"
 
 
 class Opaque:
-    """A parameter, or a result of the graph, of which nothing is known."""
+    """A parameter or a result of the graph, without further knowledge."""
 
     __slots__ = ()
 
@@ -68,7 +68,10 @@ def whole_calls(
 
 
 def whole_call(guards: Any, call: FunctionType, graph: CompiledGraph, name: str) -> Form | None:
-    """The entry's form for the launcher; None if a call does more, or depends on more, than the launcher handles."""
+    """The entry's form for the launcher.
+
+    None if a call does more, or depends on more, than the launcher handles.
+    """
     native = graph.native
     if native is None or not native.programs or not graph.is_guarded or not is_subsumed(guards.root):
         return None

@@ -212,8 +212,10 @@ class Program:
         return next((graph.call for graph in self.graphs if graph.name == name), None)
 
     def _resumed(self, function: FunctionType) -> Callable[..., object]:
-        """The rest of a function after a graph break, called as the function itself is. Dynamo keeps the rest as long
-        as the function's code, which may outlive the program."""
+        """The rest of a function after a graph break, called as the function itself is.
+
+        Dynamo keeps the rest as long as the function's code, which may outlive the program.
+        """
         known = self._rests.get(function)
         if known is not None:
             return known

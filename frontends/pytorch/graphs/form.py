@@ -68,8 +68,10 @@ class Form:
         return tuple([each.args[0] for each in self.operations if each.target is aten.copy_.default])
 
     def overlaps(self, tensors: Sequence[torch.Tensor]) -> bool:
-        """Return True if the form may be wrong for these inputs because a mutated one overlaps another. Numbers after
-        them are ignored."""
+        """Return True if the form may be wrong for these inputs because a mutated one overlaps another.
+
+        Numbers after them are ignored.
+        """
         if not self.changed:
             return False
         found = None if self._apart is None else self._apart(tensors)

@@ -202,8 +202,10 @@ class JointRunner:
         return found
 
     def run_backward(self, backward: Backward, given: list[object]) -> list[Any]:
-        """The gradients of all input tensors, or None, from the saved tensors, the tangents, and sizes. `given` is
-        consumed: each entry is dropped after its last use."""
+        """The gradients of all input tensors, or None, from the saved tensors, the tangents, and sizes.
+
+        `given` is consumed: each entry is dropped after its last use.
+        """
         gradients: list[object] = [None] * self.count
         for place, gradient in zip(self._gradient_places, backward.run(given)):
             gradients[place] = gradient

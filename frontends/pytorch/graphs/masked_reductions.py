@@ -271,8 +271,10 @@ NONE, MEAN = 0, 1
 
 
 def operands(site: Site, names: Sequence[str], like: Result, wide: torch.dtype) -> list[Tensor | None]:
-    """A loss's tensors, in the dtype in which means accumulate; with zeros where nothing is selected, of which no loss
-    raises an error."""
+    """A loss's tensors, in the dtype in which means accumulate.
+
+    With zeros where nothing is selected, of which no loss raises an error.
+    """
     axis, rank = site.axis(like), len(site.rewriting.kind(like).sizes)
     assert axis is not None
     found: list[Tensor | None] = []

@@ -146,7 +146,7 @@ class SelectionPass(Rewriting):
         return found
 
     def _counted(self, cut: int, outputs: Sequence[object]) -> Rewritten:
-        """The operators with those that read how many elements are selected, as far as something needs them."""
+        """The operators with those that read the count of selected elements, as far as they are needed."""
         numbers = [value for each in self.operations for value in flat(each.arguments) if isinstance(value, Node)]
         used = {atom for number in (*numbers, *outputs) for atom in atoms_of(number)}
         read = [output for each in self.operations for output in each.outputs if isinstance(output, Node)]

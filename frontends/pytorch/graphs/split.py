@@ -44,8 +44,10 @@ class Split:
     later: frozenset[Atom]
 
     def without(self, undefined: Collection[int]) -> tuple[Form, tuple[int, ...]] | None:
-        """The backward specialized to undefined gradients of these outputs, and the gradients that it takes; None if it
-        is the same."""
+        """The backward specialized to undefined gradients of these outputs, and the gradients that it takes.
+
+        None if it is the same.
+        """
         full, count = self.backward, len(self.saved)
         tangents = [result for _, result in full.inputs[count:]]
         left = without(undefined, full.operations, full.outputs, tangents)

@@ -53,8 +53,10 @@ def without(
     gradients: Sequence[Result | None],
     tangents: Sequence[Result],
 ) -> Left | None:
-    """Specialize a backward to undefined gradients at these indices of `tangents`; it may still take some of them, as
-    zeros. None if nothing changes."""
+    """Specialize a backward to undefined gradients at these indices of `tangents`.
+
+    It may still take some of them, as zeros. None if nothing changes.
+    """
     nothing = {tangents[place] for place in undefined}
     following = set(tangents)
     same: dict[Result, Result] = {}

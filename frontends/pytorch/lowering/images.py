@@ -43,8 +43,10 @@ FOLLOWING: Final = {
 
 
 def images_of(operation: Operation, results: Results, *, begins: bool) -> Sequence[int]:
-    """The arguments that should be channels-last, if any; then so are the results. A convolution `begins` with a copy
-    of another layout if that is profitable."""
+    """The arguments that should be channels-last, if any; then so are the results.
+
+    A convolution `begins` with a copy of another layout if that is profitable.
+    """
     target = operation.target
     if target in CONVOLUTIONS:
         places = CONVOLUTIONS[target]

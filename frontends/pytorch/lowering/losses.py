@@ -55,7 +55,9 @@ def nll_loss_backward(
     ignored: int,
     total: Value,
 ) -> Value:
-    """Lower the gradient of the negative log likelihood, nonzero at targets only; the forward has checked their bounds.
+    """Lower the gradient of the negative log likelihood, nonzero at targets only.
+
+    The forward has checked their bounds.
     """
     if x.rank < 2 or type(ignored) is not int:
         raise Declined

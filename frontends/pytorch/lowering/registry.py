@@ -40,8 +40,10 @@ class Declined(Exception):
 
 
 def lowering(*operators: object, views: bool = False, binds: bool = False) -> Callable[[Rule], Rule]:
-    """Register a function as the lowering of these operators. It receives the site and the arguments, tensors as values
-    and numbers as numbers or sizes, and may raise `Declined`."""
+    """Register a function as the lowering of these operators.
+
+    It receives the site and the arguments, tensors as values and numbers as numbers or sizes, and may raise `Declined`.
+    """
 
     def register(function: Rule) -> Rule:
         for operator in operators:

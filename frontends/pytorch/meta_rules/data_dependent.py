@@ -45,8 +45,10 @@ def nonzero(recorder: Trace, self: torch.Tensor) -> object:
 
 @kind_rule(aten.index.Tensor, once=True)
 def index(recorder: Trace, self: torch.Tensor, indices: list[torch.Tensor | None]) -> object:
-    """Advanced indexing; a mask selects as many elements as are true. Torch's meta function answers if all indices are
-    contiguous integers, since it ignores their strides."""
+    """Advanced indexing; a mask selects as many elements as are true.
+
+    Torch's meta function answers if all indices are contiguous integers, since it ignores their strides.
+    """
     kinds = [None if each is None else metadata_of(recorder, each) for each in indices]
     given = [kind for kind in kinds if kind is not None]
     has_mask = any(is_mask(kind) for kind in given)
@@ -145,8 +147,10 @@ def repeat_interleave(recorder: Trace, repeats: torch.Tensor, *, output_size: An
     aten.unique_dim_consecutive.default, once=True,
 )  # fmt: skip
 def unique(func: torch._ops.OpOverload, recorder: Trace, self: torch.Tensor, *args: Any, **kwargs: Any) -> object:
-    """The distinct elements or slices, or one for each run of equal ones; the inverse indices and the counts, where
-    none requested are empty, but of slices."""
+    """The distinct elements or slices, or one for each run of equal ones.
+
+    The inverse indices and the counts, where none requested are empty, but of slices.
+    """
     options = dict(zip([argument.name for argument in func._schema.arguments[1:]], args)) | kwargs
     dim = options.get("dim")
     found: Ruled = vocabulary["unique"](

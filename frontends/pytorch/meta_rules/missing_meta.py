@@ -83,8 +83,10 @@ def ctc_loss(
     recorder: Trace, log_probs: torch.Tensor, targets: object, input_lengths: Sequence[int] | torch.Tensor,
     target_lengths: Sequence[int] | torch.Tensor, *options: object,
 ) -> object:  # fmt: skip
-    """A loss for each sequence, and the likelihoods that its gradient needs; if lengths are tensors, the longest
-    target's is data-dependent."""
+    """A loss for each sequence, and the likelihoods that its gradient needs.
+
+    If lengths are tensors, the longest target's is data-dependent.
+    """
     env = recorder.env
     steps, batch, _ = sizes_of(log_probs)
     if isinstance(input_lengths, torch.Tensor) or isinstance(target_lengths, torch.Tensor):

@@ -56,8 +56,10 @@ def batch_norm(func: torch._ops.OpOverload, recorder: Trace, *args: Any) -> obje
 
 
 def normalized_strides(recorder: Trace, x: Metadata) -> Sequence[Int] | None:
-    """The strides of the CPU kernel's result: contiguous, or channels-last if the input is. None where torch's meta
-    function answers."""
+    """The strides of the CPU kernel's result: contiguous, or channels-last if the input is.
+
+    None where torch's meta function answers.
+    """
     if is_packed(x):
         return contiguous_strides(x.shape)
     if x.device.type != "cpu":

@@ -62,8 +62,10 @@ SUBTRACTING: Final = tuple(
 
 
 def overloads(suffix: str = "") -> Sequence[object]:
-    """The functional operators of this family with one result; with the suffix `_`, those that write to their first
-    operand."""
+    """The functional operators of this family with one result.
+
+    With the suffix `_`, those that write to their first operand.
+    """
     found = []
     for name in NAMES.split():
         packet = getattr(aten, f"{name}{suffix}", None)

@@ -39,7 +39,10 @@ def view(recorder: Trace, self: torch.Tensor, size: Sequence[object]) -> object:
 
 @kind_rule(aten.expand.default)
 def expand(recorder: Trace, self: torch.Tensor, size: Sequence[object], *, implicit: bool = False) -> object:
-    """Expand axes of size 1 by a stride of 0. An axis whose hint equals the requested size is guarded to be equal."""
+    """Expand axes of size 1 by a stride of 0.
+
+    An axis whose hint equals the requested size is guarded to be equal.
+    """
     base = metadata_of(recorder, self)
     target = sizes_of(size)
     env = recorder.env
@@ -60,7 +63,10 @@ def expand(recorder: Trace, self: torch.Tensor, size: Sequence[object], *, impli
     aten.unbind.int,
 )  # fmt: skip
 def view_by_rule(operator: torch._ops.OpOverload, recorder: Trace, self: torch.Tensor, *args: object) -> object:
-    """One view or several, with the sizes and strides of the shape rule; a size that `squeeze` drops is a branch."""
+    """One view or several, with the sizes and strides of the shape rule.
+
+    A size that `squeeze` drops is a branch.
+    """
     base = metadata_of(recorder, self)
     found = ruled(recorder, operator, base, *args)
     return viewed(recorder, found, base) if type(found) is Shape else [viewed(recorder, one, base) for one in found]

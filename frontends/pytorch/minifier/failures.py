@@ -32,8 +32,10 @@ Made = Callable[[], Sequence[object]]
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The options with which a program is compiled, and the tolerances of its results; None for the dtype's
-    defaults."""
+    """The options with which a program is compiled, and the tolerances of its results.
+
+    None for the dtype's defaults.
+    """
 
     backend: str
     dynamic: bool | None

@@ -75,13 +75,15 @@ def minify(
     atol: float | None = None,
     preamble: str = "",
 ) -> Minified:
-    """A minimal graph whose compilation fails like this program's, for these arguments.
+    """Reduce a failing program to a minimal graph with the same failure, by delta debugging (torch's minifier).
 
     Args:
         kind: "raises" (compiled, it is an error), "differs" (another result, or gradient, than eager torch's) or
             "specializes" (a guard on sizes); None is the first of these that there is.
-        backend, dynamic: as of `compile`; sizes of arguments may be marked instead.
-        rtol, atol: the tolerances of results; by default those of their dtypes.
+        backend: as in `compile`.
+        dynamic: as in `compile`; sizes of arguments may be marked instead.
+        rtol: the relative tolerance of results; by default that of their dtypes.
+        atol: the absolute tolerance of results; by default that of their dtypes.
         preamble: the first lines of the script, such as an import that registers an operator.
 
     Raises:

@@ -69,8 +69,10 @@ def known_arguments(
     *,
     shared: bool,
 ) -> Arguments:
-    """Flatten the arguments of a call and declare their symbols; with `shared`, a tensor that is passed twice is one
-    input."""
+    """Flatten the arguments of a call and declare their symbols.
+
+    With `shared`, a tensor that is passed twice is one input.
+    """
     given, named = tuple(args), dict(kwargs)
     leaves, structure = tree_flatten((given, named))
     names = leaf_names(fn, given, named, len(leaves))

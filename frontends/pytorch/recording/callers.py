@@ -79,8 +79,10 @@ def _is_callers(tensor: torch.Tensor) -> bool:
 
 @contextmanager
 def brought_back(versions: Versions) -> Iterator[list[tuple[int | torch.Tensor, int]]]:
-    """Restore the version counters of the program's own tensors at the end of a trace; the block's value has those that
-    the trace wrote, with the number of writes."""
+    """Restore the version counters of the program's own tensors at the end of a trace.
+
+    The block's value has those that the trace wrote, with the number of writes.
+    """
     written: list[tuple[int | torch.Tensor, int]] = []
     try:
         yield written

@@ -46,7 +46,10 @@ EXCHANGES: Final = frozenset((
 
 @dataclass(slots=True)
 class Operation:
-    """One executed operator of the program; its `output` is a result, an unbacked number, or a list of these."""
+    """One executed operator of the program.
+
+    Its `output` is a result, an unbacked number, or a list of these.
+    """
 
     target: Target
     args: tuple[Argument, ...]

@@ -34,8 +34,10 @@ def special(*functions: object) -> Callable[[Callable[..., object]], Callable[..
 
 @special(aten.detach.default)
 def detach(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords) -> object:
-    """The same value: gradients are handled outside of the graph. For an argument a new graph value, since an output
-    that is one has its gradient."""
+    """The same value: gradients are handled outside of the graph.
+
+    For an argument a new graph value, since an output that is one has its gradient.
+    """
     (tensor,) = args
     tensor = recorder.lift(tensor)
     if tensor.result in recorder.given:

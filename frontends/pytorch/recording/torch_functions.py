@@ -86,7 +86,10 @@ def setitem(mode: TorchFunctions, func: Function, args: Arguments, kwargs: Keywo
 
 
 def selected(found: torch.Tensor, index: object) -> tuple[torch.Tensor, tuple[object, ...]] | None:
-    """The tensor with symbolic indices applied, and the rest of the index; None if there are none, or it has a bool."""
+    """The tensor with symbolic indices applied, and the rest of the index.
+
+    None if there are none, or it has a bool.
+    """
     items = list(index) if isinstance(index, tuple) else [index]
     if not any(isinstance(item, torch.SymInt) for item in items):
         return None

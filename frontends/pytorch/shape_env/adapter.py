@@ -133,7 +133,7 @@ class EngineShapeEnv(Torchs):
         return value if isinstance(value, Expr) else None
 
     def proposition(self, expr: sympy.Basic) -> SymBool | None:
-        """A proposition of torch's as ours, with where it makes sense; None if it is none."""
+        """A proposition of torch's as ours, with its domain; None for anything else."""
         try:
             value, domain = self.symbols.reading.read(expr)
         except NotExpressible:

@@ -34,7 +34,10 @@ class UndecidedBranch(UndecidedGuard, GuardOnDataDependentSymNode):
 
 
 def undecided(engine: ShapeEnv, question: SymBool | None, number: Expr | None) -> UndecidedGuard | None:
-    """The engine's error for a branch on a question, or for a number where Python needs one; None where it decides."""
+    """The engine's error for a branch on a question, or for a number where Python needs one.
+
+    None where it decides.
+    """
     try:
         with engine.speculate():
             if question is not None:

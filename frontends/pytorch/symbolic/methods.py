@@ -29,8 +29,10 @@ Node: TypeAlias = Any
 
 
 def _operation(compute: Callable[..., AnyValue], error: type[Exception] | None = None) -> Callable[..., Node]:
-    """A method of torch's protocol on one number or several, with memoization. Where Python would raise an `error` for
-    an undefined integer, the run raises it."""
+    """A method of torch's protocol on one number or several, with memoization.
+
+    Where Python would raise an `error` for an undefined integer, the run raises it.
+    """
     index = object()
 
     def operation(self: Node, *others: Node) -> Node:

@@ -185,8 +185,10 @@ class Node(Computing):
     _hint = hint
 
     def has_hint(self) -> bool:
-        """False for a size: C++ asks only before it computes a tensor's layout. It then builds one proposition and asks
-        that with a fallback, rather than branching on every size."""
+        """False for a size: C++ asks only before it computes a tensor's layout.
+
+        It then builds one proposition and asks that with a fallback, rather than branching on every size.
+        """
         return self.is_plain
 
     # ------------------------------------------------------------------ branches and checks
@@ -219,8 +221,10 @@ class Node(Computing):
         return self.expect(*stated(file))
 
     def expect(self, message: builtins.str, error: type[Exception] = RuntimeError) -> bool:
-        """Commit to an expected proposition. If it is false, commit to its negation: torch then raises its usual error,
-        which the program may catch. A runtime check raises `error`.
+        """Commit to an expected proposition.
+
+        If it is false, commit to its negation: torch then raises its usual error, which the program may catch. A
+        runtime check raises `error`.
         """
         truths = self.nodes.truths
         if truths.get(self) is None:

@@ -167,8 +167,10 @@ def argument_of(metadata: Metadata, result: Result) -> Traced:
 
 
 def first_of(metadata: Metadata) -> torch.Tensor:
-    """The first tensor with some metadata, of which others are shallow copies. Construction queries layout and
-    emptiness from C++; those queries add no guard."""
+    """The first tensor with some metadata, of which others are shallow copies.
+
+    Construction queries layout and emptiness from C++; those queries add no guard.
+    """
     numbers = (*metadata.sizes, *metadata.strides, metadata.offset)
     nodes = next((number.node.nodes for number in numbers if type(number) is not int), None)
     # copies of an inference tensor are inference tensors

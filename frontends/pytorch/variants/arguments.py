@@ -172,7 +172,10 @@ class GraphArguments:
     # ------------------------------------------------------------------ guards
 
     def check(self, variant: Variant, *, floats: bool = True) -> Check:
-        """The check of a call's numbers for a variant; without `floats`, constant floats are left to the caller."""
+        """The check of a call's numbers for a variant.
+
+        Without `floats`, constant floats are left to the caller.
+        """
         sources: dict[str, Source | list[Source]] = {}
         sized: set[str] = set()
         numbers = [number for number in variant.integers if number.is_float]

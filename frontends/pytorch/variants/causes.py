@@ -42,7 +42,7 @@ def cause_of(dispatch: Dispatch[Any], values: Sequence[object]) -> tuple[str, Pr
 
 
 def failed_guard(variants: Sequence[Variant], given: Mapping[str, object]) -> str:
-    """The first guard of the latest variant that fails for the sizes of these inputs; empty if none is known to."""
+    """The first guard of the latest variant that these inputs fail; empty if none is known."""
     for variant in reversed(variants):
         values = {
             symbol: value.shape[path[1]]

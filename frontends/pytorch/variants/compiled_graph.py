@@ -143,8 +143,10 @@ class CompiledGraph:
             raise
 
     def _perhaps_raised(self, error: Exception) -> Call:
-        """Run a call after a failed trace. If the program raises too, that is the result; otherwise the graph is not
-        traced again."""
+        """Run a call after a failed trace.
+
+        If the program raises too, that is the result; otherwise the graph is not traced again.
+        """
 
         def call(args: Sequence[object]) -> Any:
             found = self._as_captured(args)

@@ -59,8 +59,10 @@ class Native:
     def add(
         self, arguments: GraphArguments, variant: Traced, given: Mapping[str, Any], call: Callable[..., object]
     ) -> None:
-        """Add a variant that was traced for these values of the arguments' names: it runs in C, or by `call`. A variant
-        with a varying float is left out."""
+        """Add a variant that was traced for these values of the arguments' names: it runs in C, or by `call`.
+
+        A variant with a varying float is left out.
+        """
         if any(each.is_float and each.choice is not STATIC for each in variant.integers):
             return
         try:

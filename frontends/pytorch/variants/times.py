@@ -63,7 +63,7 @@ class Times:
 
     @contextmanager
     def graph(self, graph: CompiledGraph, breaks: int) -> Iterator[None]:
-        """Measure the runs of a graph, which ends at so many graph breaks, inside of the block."""
+        """Measure the runs of a graph inside the block; `breaks` counts the graph breaks at its end."""
         entry, lookup = graph.entry, graph.lookup
         operators = sum(map(operators_of, graph.variants[:1]))
 

@@ -63,7 +63,7 @@ MALFORMED = [
     ("(assert (> x 1.5))", NotExpressible, "1.5"),
     ("(assert (> (/ x 2) 1))", NotExpressible, "`/`"),
     ("(declare-const r Real)", NotExpressible, "`r`"),
-    ("(assert (forall ((k Int)) (> k 0)))", NotExpressible, "quantifiers"),
+    ("(assert (forall ((k Int)) (> k 0)))", NotExpressible, "quantifier-free"),
     ("(maximize x)", NotExpressible, "maximize"),
     ("(pop 1)", ParseError, "pop"),
 ]

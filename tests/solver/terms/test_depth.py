@@ -34,7 +34,7 @@ def ask():
     try:
         print(asked(NESTS[sys.argv[1]](int(sys.argv[2]))).split()[0])
     except ParseError as error:
-        assert "operations inside each other" in str(error)
+        assert "levels deep" in str(error)
         print("ParseError")
 
 threading.stack_size(int(sys.argv[3]))

@@ -99,7 +99,7 @@ def test_random_numbers() -> None:
 @pytest.mark.parametrize("program", [test_mutation.resized_smaller])
 def test_refused(program: Program) -> None:
     """Fails when memory that grows or moves is left out without a word."""
-    with pytest.raises(Unsupported, match="in place"):
+    with pytest.raises(Unsupported, match="mutates its argument"):
         functional(trace(program, (randn(4, 3),)))
 
 

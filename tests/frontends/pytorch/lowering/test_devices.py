@@ -130,11 +130,11 @@ def test_what_cudnn_makes_of_a_grid() -> None:
     x, grid = torch.randn(2, 3, 5, 7), torch.rand(2, 4, 6, 2)
     made = trace(lambda x, grid: aten.cudnn_grid_sampler(x, grid), (x, grid))
     (sampled,) = made.recording.operations
-    assert sizes_in(sampled.output) == ["x_size0", "x_size1", "grid_size1", "grid_size2"]
+    assert sizes_in(sampled.output) == ["x.shape[0]", "x.shape[1]", "grid.shape[1]", "grid.shape[2]"]
     made = trace(lambda x, grid: aten.cudnn_grid_sampler_backward(x, grid, x[..., :2]), (x, grid))
     first, second = made.recording.operations[-1].output
-    assert sizes_in(first) == ["x_size0", "x_size1", "x_size2", "x_size3"]
-    assert sizes_in(second)[:3] == ["grid_size0", "grid_size1", "grid_size2"]
+    assert sizes_in(first) == ["x.shape[0]", "x.shape[1]", "x.shape[2]", "x.shape[3]"]
+    assert sizes_in(second)[:3] == ["grid.shape[0]", "grid.shape[1]", "grid.shape[2]"]
 
 
 def sizes_in(made: Result) -> list[str]:
