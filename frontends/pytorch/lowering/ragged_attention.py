@@ -57,15 +57,9 @@ def by_row(values: torch.Tensor, offsets: Sequence[int]) -> tuple[torch.Tensor, 
 
 
 def attention_of_rows(
-    query: torch.Tensor,
-    key: torch.Tensor,
-    value: torch.Tensor,
-    queries: torch.Tensor,
-    keys: torch.Tensor,
-    scale: float | None,
-    is_causal: bool = False,
-    logsumexp: torch.Tensor | None = None,
-) -> torch.Tensor:
+    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, queries: torch.Tensor, keys: torch.Tensor,
+    scale: float | None, is_causal: bool = False, logsumexp: torch.Tensor | None = None,
+) -> torch.Tensor:  # fmt: skip
     """The attention; `queries` and `keys` are the offsets of the rows. Logarithms of its denominators go into
     `logsumexp`."""
     attended = torch.zeros_like(query, memory_format=torch.contiguous_format)
@@ -78,35 +72,27 @@ def attention_of_rows(
     return attended
 
 
-@torch.library.custom_op("symshape::ragged_attention", mutates_args=())
-def ragged_attention(
-    query: torch.Tensor,
-    key: torch.Tensor,
-    value: torch.Tensor,
-    queries: torch.Tensor,
-    keys: torch.Tensor,
-    scale: float | None,
-    is_causal: bool = False,
-) -> tuple[torch.Tensor, torch.Tensor]:
+GIVEN: Final = "Tensor query, Tensor key, Tensor value, "
+ROWS: Final = "Tensor queries, Tensor keys, float? scale, bool is_causal=False"
+
+
+@torch.library.custom_op(
+    "symshape::ragged_attention", mutates_args=(), schema=f"({GIVEN}{ROWS}) -> (Tensor, Tensor)"
+)
+def ragged_attention(query: torch.Tensor, *given: Any) -> tuple[torch.Tensor, torch.Tensor]:
     """The attention, with the logarithms that its gradient needs."""
-    wide = torch.float64 if query.dtype is torch.float64 else torch.float32
-    logsumexp = query.new_zeros(query.shape[:2], dtype=wide)
-    return attention_of_rows(query, key, value, queries, keys, scale, is_causal, logsumexp), logsumexp
+    logsumexp = query.new_zeros(query.shape[:2], dtype=torch.promote_types(query.dtype, torch.float32))
+    return attention_of_rows(query, *given, logsumexp=logsumexp), logsumexp  # type: ignore[misc]
 
 
-@torch.library.custom_op("symshape::ragged_attention_backward", mutates_args=())
+@torch.library.custom_op(
+    "symshape::ragged_attention_backward", mutates_args=(),
+    schema=f"(Tensor gradient, {GIVEN}Tensor attended, Tensor logsumexp, {ROWS}) -> (Tensor, Tensor, Tensor)",
+)  # fmt: skip
 def ragged_attention_backward(
-    gradient: torch.Tensor,
-    query: torch.Tensor,
-    key: torch.Tensor,
-    value: torch.Tensor,
-    attended: torch.Tensor,
-    logsumexp: torch.Tensor,
-    queries: torch.Tensor,
-    keys: torch.Tensor,
-    scale: float | None,
-    is_causal: bool,
-) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    gradient: torch.Tensor, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attended: torch.Tensor,
+    logsumexp: torch.Tensor, queries: torch.Tensor, keys: torch.Tensor, scale: float | None, is_causal: bool = False,
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:  # fmt: skip
     """The gradients of queries, keys and values."""
     made = [torch.zeros_like(each, memory_format=torch.contiguous_format) for each in (query, key, value)]
     of, among = queries.tolist(), keys.tolist()
@@ -123,7 +109,7 @@ def ragged_attention_backward(
 
 @ragged_attention.register_fake
 def _(query: torch.Tensor, *others: object, **named: object) -> tuple[torch.Tensor, torch.Tensor]:
-    wide = torch.float64 if query.dtype is torch.float64 else torch.float32
+    wide = torch.promote_types(query.dtype, torch.float32)
     return query.new_empty(query.shape), query.new_empty(query.shape[:2], dtype=wide)
 
 

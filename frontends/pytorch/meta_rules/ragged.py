@@ -27,11 +27,7 @@ aten: Final = torch.ops.aten
 
 @kind_rule(aten._jagged_to_padded_dense_forward.default)
 def padded(
-    recorder: Trace,
-    values: torch.Tensor,
-    offsets: Sequence[torch.Tensor],
-    max_lengths: Sequence[Int],
-    padding_value: float = 0.0,
+    recorder: Trace, values: torch.Tensor, offsets: Sequence[torch.Tensor], max_lengths: Sequence[Int], *_: object
 ) -> object:
     """A row for each pair of offsets, as long as the longest."""
     if len(offsets) != 1 or len(max_lengths) != 1:

@@ -32,6 +32,7 @@ from torch.fx.experimental.symbolic_shapes import (
     StatefulSymbolicContext,
     StrictMinMaxConstraint,
     SubclassSymbolicContext,
+    is_nested_int,
 )
 from torch.fx.experimental.symbolic_shapes import ShapeEnv as Torchs
 from torch.utils._sympy.functions import Mod, PythonMod
@@ -354,6 +355,9 @@ class EngineShapeEnv(Torchs):
 
     def create_symbol(self, val: Any, source: Any, *args: Any, **named: Any) -> sympy.Expr:
         named = self.marking.altered(val, source, {**dict(zip(PARAMETERS, args)), **named})
+        if is_nested_int(val):
+            # also of a parameter it is no number
+            named["dynamic_dim"] = DimDynamic.DUCK
         least = None if self.specialize_zero_one else least_value(val, source, named)
         if least == 0:
             # to sympy a positive symbol is never 0

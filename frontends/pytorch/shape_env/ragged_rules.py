@@ -24,11 +24,7 @@ from torch import Tensor
 from torch._functorch._aot_autograd.schemas import MemoryFormatMeta
 from torch._guards import detect_fake_mode
 from torch.fx.experimental.proxy_tensor import get_proxy_mode
-from torch.nested._internal.nested_tensor import (
-    NestedTensor,
-    nested_view_from_values_offsets,
-    nested_view_from_values_offsets_lengths,
-)
+from torch.nested._internal.nested_tensor import NestedTensor, nested_view_from_values_offsets
 
 from frontends.pytorch.lowering.ragged_attention import ragged_attention
 from frontends.pytorch.shape_env.adapter import EngineShapeEnv
@@ -101,7 +97,7 @@ def clone(torchs: Torchs, tensor: NestedTensor, *, memory_format: torch.memory_f
     total = number(offsets[-1])
     torch._check(total >= 0)
     moved = (tensor._offsets[:-1] - offsets[:-1]).repeat_interleave(lengths, output_size=total)
-    values = tensor._values.index_select(0, torch.arange(total) + moved)
+    values = tensor._values.index_select(0, torch.arange(total, device=moved.device) + moved)
     ends = {name: number(end) for name, end in zip(("min_seqlen", "max_seqlen"), lengths.aminmax())}
     return nested_view_from_values_offsets(values, offsets, ragged_idx=1, **ends)
 
@@ -114,16 +110,9 @@ def is_alike(tensor: NestedTensor, other: NestedTensor) -> bool:
 
 
 def attention(
-    torchs: Torchs,
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    attn_mask: Tensor | None = None,
-    dropout_p: float = 0.0,
-    is_causal: bool = False,
-    scale: float | None = None,
-    enable_gqa: bool = False,
-) -> Tensor:
+    torchs: Torchs, query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: float = 0.0,
+    is_causal: bool = False, scale: float | None = None, enable_gqa: bool = False,
+) -> Tensor:  # fmt: skip
     """The operator above for fake jagged tensors of an environment of ours, where it does the same; else `torchs`."""
     is_plain = attn_mask is None and not dropout_p and not is_causal and not enable_gqa
     if not is_plain or not is_supported(query, key, value):
@@ -133,16 +122,13 @@ def attention(
 
 
 def is_supported(query: Tensor, key: Tensor, value: Tensor) -> bool:
-    """Return True for fake jagged tensors of an environment of ours for which torch would take its own way."""
-    if not is_row_major(query) or not is_row_major(key) or not is_row_major(value):
-        return False
+    """Return True for fake jagged tensors of an environment of ours, whose sizes and dtypes fit, for which torch would
+    take its own way."""
     is_torchs_way = torch.backends.cuda.math_sdp_enabled() and not torch.is_autocast_enabled("cpu")
-    return is_torchs_way and query.dtype == key.dtype == value.dtype and fits(query, key) and fits(value, key, 2)
-
-
-def fits(one: Tensor, other: Tensor, *axes: int) -> bool:
-    """Return True if sizes are equal: batch, heads, features, and these axes."""
-    return all(one.size(axis) == other.size(axis) for axis in (0, 1, 3, *axes))
+    if not is_torchs_way or not all(map(is_row_major, (query, key, value))):
+        return False
+    pairs = *[(query, key, axis) for axis in (0, 1, 3)], *[(value, key, axis) for axis in range(4)]
+    return query.dtype == key.dtype == value.dtype and all(a.size(axis) == b.size(axis) for a, b, axis in pairs)
 
 
 def is_row_major(tensor: Tensor) -> bool:
@@ -158,11 +144,5 @@ def is_row_major(tensor: Tensor) -> bool:
 def attended(query: NestedTensor, key: NestedTensor, value: NestedTensor, scale: float) -> Tensor:
     values = [each.transpose(1, 2).values() for each in (query, key, value)]
     result, _ = ragged_attention(*values, query.offsets(), key.offsets(), scale)
-    rows = nested_view_from_values_offsets_lengths(
-        result,
-        query.offsets(),
-        query.lengths(),
-        min_seqlen=query._maybe_min_seqlen,
-        max_seqlen=query._maybe_max_seqlen,
-    )
-    return rows.transpose(1, 2)
+    ends = {"min_seqlen": query._maybe_min_seqlen, "max_seqlen": query._maybe_max_seqlen}
+    return nested_view_from_values_offsets(result, query.offsets(), **ends).transpose(1, 2)

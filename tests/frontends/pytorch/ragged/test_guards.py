@@ -100,22 +100,44 @@ def test_other_offsets_are_an_error_as_in_eager_torch() -> None:
         compiled(x, rows([3, 2], gradients=False))
 
 
-def test_ragged_parameters_run_as_python() -> None:
-    """Fails when what torch cannot capture is an error, or its gradients are lost."""
+class Scaled(nn.Module):
+    """A module with a jagged parameter."""
 
-    class Scaled(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.weight = nn.Parameter(rows([1, 2]))
+    def __init__(self, lengths: list[int]) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(rows(lengths))
 
-        def forward(self, x: Tensor) -> Tensor:
-            return self.weight * x
+    def forward(self, x: Tensor) -> Tensor:
+        return self.weight * x
 
-    module = Scaled()
-    compiled = compile(module)
-    compiled(torch.tensor(3.0)).values().sum().backward()
-    assert torch.equal(module.weight.grad.values(), torch.full((3, 4), 3.0))
-    assert compiled.fallbacks
+
+@pytest.mark.parametrize("how", COMPILING)
+def test_ragged_parameters(how: str) -> None:
+    """Fails when a jagged parameter is no part of a graph, its gradient is lost, or a graph runs for another one."""
+    torch._dynamo.reset()
+    module, plain = Scaled([1, 2]), Scaled([1, 2])
+    compiled = COMPILING[how](module)
+    for lengths in ([1, 2], [1, 2], [2, 1], [3, 1, 2], [4]):
+        module.weight, plain.weight = nn.Parameter(rows(lengths)), nn.Parameter(rows(lengths))
+        x = torch.rand(len(lengths), 1, 4)
+        found, expected = compiled(x), plain(x)
+        assert difference(found, expected) == ""
+        losses = [each.values().square().sum() for each in (found, expected)]
+        gradients = [torch.autograd.grad(*each) for each in zip(losses, (module.weight, plain.weight))]
+        assert difference(*gradients) == ""
+        assert how == "torch.compile" or not compiled.fallbacks
+
+
+def test_a_ragged_parameter_beside_an_argument() -> None:
+    """Fails when an argument with other rows is multiplied with the parameter's."""
+    module = Scaled([1, 3])
+    compiled = compile(module, dynamic=True)
+    for x in (module.weight.detach() * 2, module.weight.detach() + 1):
+        assert difference(compiled(x), module(x)) == ""
+    for lengths in ([1, 3], [3, 1]):
+        with pytest.raises(RuntimeError, match="cannot call binary pointwise function"):
+            compiled(rows(lengths))
+    assert difference(compiled(x), module(x)) == ""
 
 
 def test_results_share_their_offsets() -> None:
