@@ -27,9 +27,9 @@ from torch.utils._pytree import tree_leaves, tree_map
 from frontends.pytorch import compile
 from tests.frontends.pytorch.distributed.processes import run
 
-SAMPLES: Final = 6
+SAMPLES: Final = 4
 """Samples of an operator."""
-CALLS: Final = 4
+CALLS: Final = 3
 """Calls of an operator that eager torch can do."""
 TOGETHER: Final = 30
 """Operators of one pair of processes."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import random
+import time
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 import torch
@@ -68,6 +71,86 @@ def recompiles(rank: int) -> int:
         x = torch.ones(rows[rank], 4)
         assert torch.equal(compiled(x), exchanging.reduced(x))
     return len(compiled.variants)
+
+
+HISTORIES = ("reduced", "reduced_in_place", "gathered", "scattered", "sent", "padded", "overlapped", "broadcast")
+
+
+def histories(rank: int, *, count: int, least: int) -> list[tuple[str, list[str]]]:
+    """The program of each random history and the code of its variants; each call is compared with eager."""
+    found = []
+    for seed in range(count):
+        numbers = random.Random(seed)
+        name = numbers.choice(HISTORIES)
+        fn = getattr(exchanging, name)
+        compiled = compile(fn, policy=TOGETHER)
+        # often the same as in the call before, on some ranks
+        rows = [numbers.randint(least, 9) for _ in range(dist.get_world_size())]
+        for call in range(numbers.randint(2, 6)):
+            x = torch.randn(rows[rank], 4, generator=torch.Generator().manual_seed(100 * call + rank))
+            torch.testing.assert_close(compiled(x), fn(x))
+            rows = [numbers.choice((size, numbers.randint(least, 9))) for size in rows]
+        assert not compiled.fallbacks
+        found.append((name, sorted(str(variant.graph.code) for variant in compiled.variants)))
+    return found
+
+
+def check_histories(count: int) -> None:
+    one, other = run(2, partial(histories, count=count, least=2))
+    assert one is not None and one == other
+    assert len(one) == count and all(1 <= len(variants) <= 2 for _, variants in one)
+
+
+def test_histories() -> None:
+    """Ranks that see different sizes have different variants, or wrong results."""
+    check_histories(3)
+
+
+@pytest.mark.thorough
+def test_many_histories() -> None:
+    """As above."""
+    check_histories(200)
+
+
+@pytest.mark.thorough
+def test_histories_with_few_rows() -> None:
+    """A rank with no row, or one, has a variant for that, and does not wait for those that have none."""
+    found = run(2, partial(histories, count=40, least=0))
+    for one, other in zip(*found):  # type: ignore[arg-type]
+        assert one[0] == other[0]
+        assert all(1 <= len(variants) <= 4 for _, variants in (one, other))
+
+
+def killed_later(rank: int) -> tuple[str, str, float] | None:
+    """What the first rank says after the other one has died between two calls: in an exchange, and when it compiles."""
+    compiled = compile(exchanging.reduced, policy=TOGETHER)
+    compiled(torch.ones(3 + rank, 4))
+    if rank:
+        import os
+
+        os._exit(3)
+    begin = time.monotonic()
+    said = []
+    for program in (compiled, compile(exchanging.branching, policy=Policy(ranks_timeout=0.5))):
+        others = [[torch.ones(2, 4)]] if said else []
+        try:
+            program(torch.ones(7, 4), *others)
+        except RuntimeError as error:
+            said.append(f"{type(error).__name__}: {error}")
+        else:
+            said.append("no error")
+    return said[0], said[1], time.monotonic() - begin
+
+
+@pytest.mark.thorough
+def test_a_rank_that_dies_later() -> None:
+    """The others wait as long as the group allows, not as long as the connection lives."""
+    result = run(2, killed_later)[0]
+    assert result is not None
+    exchange, compilation, seconds = result
+    assert "closed by peer" in exchange or "Connection reset" in exchange, exchange
+    assert "rank 1 did not compile it within 0.5 s" in compilation
+    assert seconds < 120
 
 
 def test_sizes_that_differ_between_ranks_are_dynamic_at_once() -> None:

@@ -1,0 +1,27 @@
+"""Torch's samples of operators on DTensors are right when compiled with symbolic sizes, and mostly captured."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.frontends.pytorch.distributed.sharded_operators import judged, names
+
+
+def check(chosen: list[str], least: float) -> None:
+    """Fails where an operator is wrong or raises, or where too few are graphs."""
+    found = judged(chosen)
+    by_verdict = {verdict: [name for name in found if found[name][0] == verdict] for verdict in ("right", "eager")}
+    assert {name: outcome for name, outcome in found.items() if outcome[0] in ("wrong", "error")} == {}
+    captured = len(by_verdict["right"])
+    assert captured >= least * (captured + len(by_verdict["eager"])), by_verdict["eager"]
+
+
+def test_samples() -> None:
+    """A DTensor of symbolic sizes is no argument of a graph."""
+    check(["asinh", "mm"], 1)
+
+
+@pytest.mark.thorough
+def test_samples_of_all_operators() -> None:
+    """As above, for operators that eager torch has on DTensors."""
+    check(names(), 0.7)
