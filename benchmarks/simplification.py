@@ -15,6 +15,8 @@ import json
 import re
 import time
 from collections.abc import Iterator
+from contextlib import suppress
+from itertools import chain, islice
 from pathlib import Path
 from random import Random
 from statistics import quantiles
@@ -42,7 +44,8 @@ IDIOMS = (
 
 def recorded() -> Iterator[tuple[ShapeEnv, str]]:
     for path in sorted(CORPUS.rglob("*.jsonl.gz")):
-        env, seen = ShapeEnv(origin=lambda: None), set()
+        env = ShapeEnv(origin=lambda: None)
+        seen: set[str] = set()
         with gzip.open(path, "rt") as lines:
             for line in map(json.loads, lines):
                 if line["op"] == "session":
@@ -68,10 +71,8 @@ def idioms(random: Random) -> Iterator[tuple[ShapeEnv, str]]:
         for name in "abcd":
             env.symbol(name, random.choice([0, 1, 2]), random.choice([None, None, 4096]), hint=random.randrange(2, 64))
         for fact in random.sample(["a % 8 == 0", "b <= a", "c == 2*d", "a + b <= c", "b % 3 == 0"], 2):
-            try:
+            with suppress(ShapeError):
                 env.assume(fact)
-            except ShapeError:
-                pass
         for _ in range(20):
             text = "a"
             for _ in range(random.choice([1, 1, 2, 2, 3])):
@@ -93,8 +94,6 @@ def halves() -> Iterator[tuple[ShapeEnv, str]]:
 
 def simplified(count: int, solvers: bool) -> Iterator[tuple[float, str]]:
     """The milliseconds of each expression, and its text."""
-    from itertools import chain, islice
-
     from solver.decide.simplify import simplify
 
     for env, text in islice(chain(halves(), recorded(), idioms(Random(1))), count):

@@ -19,9 +19,9 @@ from solver.deadline import Late, limited, look, seconds_left
 from solver.terms.prop import Prop
 
 CASES = [
-    ("clamped slices", 6), ("maxima in reverse", 6), ("index in bounds", 5), ("pages together", 5), ("broadcast axes", 6),
-    ("window counts", 6), ("odd by gcd", 3), ("offsets told in reverse", 12), ("scaled maxima", 5), ("strided again", 4),
-    ("prefix sums", 8), ("multiples of two numbers", 4),
+    ("clamped slices", 6), ("maxima in reverse", 6), ("index in bounds", 5), ("pages together", 5),
+    ("broadcast axes", 6), ("window counts", 6), ("odd by gcd", 3), ("offsets told in reverse", 12),
+    ("scaled maxima", 5), ("strided again", 4), ("prefix sums", 8), ("multiples of two numbers", 4),
 ]  # fmt: skip
 PLACES = 12
 """Looks at which a question is interrupted, spread over all."""
@@ -43,12 +43,12 @@ class Clock:
 
 @contextmanager
 def reading(clock: Clock) -> Iterator[None]:
-    usual = deadline.perf_counter
-    deadline.perf_counter = clock
+    usual = deadline.clock
+    deadline.clock = clock
     try:
         yield
     finally:
-        deadline.perf_counter = usual
+        deadline.clock = usual
 
 
 def told(name: str, parts: int) -> tuple[ShapeEnv, Prop, Prop]:
@@ -146,8 +146,8 @@ for name, parts in CASES:
 
 
 def test_little_work_is_done_between_looks_at_the_deadline() -> None:
-    """If this fails, some work goes on after a time-out: whoever waits for the answer waits longer than was asked. Calls
-    are counted, in the sources: compiled functions are not seen."""
+    """If this fails, some work goes on after a time-out: whoever waits for the answer waits longer than was asked.
+    Calls are counted, in the sources: compiled functions are not seen."""
     root = Path(__file__).parents[3]
     environment = {**os.environ, "SYMSHAPE_PURE": "1", "PYTHONPATH": str(root)}
     done = subprocess.run(
