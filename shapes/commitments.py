@@ -136,7 +136,7 @@ class Commitments(Asking):
         return best.constant if best.is_constant else self._size(best, domain)
 
     @synchronized
-    def export(self, system: Literal[smtlib] = "smtlib") -> str:
+    def export(self, system: Literal["smtlib"] = "smtlib") -> str:
         """Export the assumptions and conclusions as one file for any solver that reads SMT-LIB 2: ranges, assumptions,
         guards and run-time checks with their lines, and every question that still stands, with its expected status.
         """
