@@ -23,7 +23,7 @@ from benchmarks import report
 from benchmarks.question_families import FAMILIES, Case, Size, named, sizes
 from shapes import ShapeEnv, SymBool, SymInt, sym_max, sym_min
 from shapes.environment.questions import Effort
-from solver import deadline
+from solver.terms import deadline
 from solver.terms.prop import Prop
 
 TIMEOUTS = (0.0, 0.001, 0.02, 0.2)

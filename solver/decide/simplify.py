@@ -317,13 +317,16 @@ class Simplification:
         self.budget.searches -= 1
         found: dict[Expr, int] = {}
         limit = self.cost(e)
+        seen: set[Expr] = set()
         vain = 0
         for candidate in islice(proposals(self.samples(e), e, self.related(e)), MATCHES):
-            if candidate not in found and self.cost(candidate) < limit:
+            if candidate in seen:
+                continue
+            seen.add(candidate)
+            vain += 1
+            if self.cost(candidate) < limit:
                 found[candidate] = self.cost(candidate)
                 vain = 0
-            else:
-                vain += 1
             if len(found) == 4 * TRIED or vain == VAIN:
                 break
         return sorted(found, key=found.__getitem__)[:TRIED]

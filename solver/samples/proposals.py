@@ -95,8 +95,8 @@ def proposals(samples: Probes, e: Expr, related: Sequence[Expr] = ()) -> Iterato
             yield made
     yield from divided((*blocks, *simple), numbers, target)
     yield from products(blocks, known, target)
-    yield from sums(blocks, simple, known, target)
     yield from extremes(blocks, simple, target)
+    yield from sums(blocks, simple, known, target)
 
 
 def building_blocks(samples: Probes, e: Expr, related: Sequence[Expr]) -> list[Block]:

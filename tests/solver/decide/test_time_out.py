@@ -14,8 +14,8 @@ import pytest
 
 from benchmarks.question_families import FAMILIES
 from shapes import Depends, GaveUp, ShapeEnv
-from solver import deadline
-from solver.deadline import Late, limited, look, seconds_left
+from solver.terms import deadline
+from solver.terms.deadline import Late, limited, look, seconds_left
 from solver.terms.prop import Prop
 
 CASES = [

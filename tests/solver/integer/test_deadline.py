@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from solver.deadline import Late, limited
 from solver.integer.certificate import Point, Row
 from solver.integer.solving import solve
 from solver.integer.work_budget import Limits, WorkBudget
 from solver.knowledge.facts import Facts
 from solver.samples.repair import Search
+from solver.terms.deadline import Late, limited
 from solver.terms.interner import Interner
 
 ROWS = [Row(((0, 3), (1, -5)), 1, True), Row(((0, 1),), -7, False), Row(((1, 1), (0, -1)), 9, False)]

@@ -1,11 +1,11 @@
 """The time-out of a question: where work happens, `look` ends what takes too long.
 
-    >>> from solver.deadline import Late, limited, look
+    >>> from solver.terms.deadline import Late, limited, look
     >>> look()
     >>> with limited(0):
     ...     look()
     Traceback (most recent call last):
-    solver.deadline.Late: the time is over
+    solver.terms.deadline.Late: the time is over
 
 Each thread has the deadline of the question that it asks. `look` may raise, so nothing calls it between changes that
 belong together: what a question has computed is then whole, or it is dropped.
