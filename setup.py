@@ -24,9 +24,8 @@ sys.path.insert(0, str(ROOT))
 from solver import MADE_FROM, checksum  # noqa: E402
 
 HOT = {
-    "solver": "deadline",
     "solver/terms": """
-        atoms bits choice coefficients division divisors expr interner intervals monomials operations persistent
+        atoms bits choice coefficients deadline division divisors expr interner intervals monomials operations persistent
         polynomials prop quotients
         """,
     "solver/syntax": "shunting_yard",

@@ -17,13 +17,13 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial, reduce
-from math import floor, inf
+from math import inf
 
 from benchmarks import report
 from benchmarks.question_families import FAMILIES, Case, Size, named, sizes
-from shapes import ShapeEnv, SymBool, sym_max, sym_min, sym_sqrt
+from shapes import ShapeEnv, SymBool, SymInt, sym_max, sym_min
 from shapes.environment.questions import Effort
-from solver import deadline
+from solver.terms import deadline
 from solver.terms.prop import Prop
 
 TIMEOUTS = (0.0, 0.001, 0.02, 0.2)
@@ -56,7 +56,8 @@ def told(case: Case) -> Told:
     return env, *env.parse(case.question)
 
 
-def asked_of(env: ShapeEnv, question: SymBool) -> Told:
+def asked_of(env: ShapeEnv, question: object) -> Told:
+    assert isinstance(question, SymBool)
     return env, question.prop, question.domain
 
 
@@ -96,7 +97,7 @@ def wide_product(n: int) -> Told:
 def open_clamps(n: int) -> Told:
     env = ShapeEnv(origin=lambda: None)
     limit = env.symbol("n", 0)
-    x = env.symbol("p", None)
+    x: SymInt | int = env.symbol("p", None)
     for i in range(n):
         x = sym_min(sym_max(env.symbol(f"s{i}", None) + x, 0), limit)
     return asked_of(env, x * (limit - x) >= 0)
@@ -123,7 +124,7 @@ def congruences(n: int) -> Told:
 def nested_tiles(n: int) -> Told:
     env = ShapeEnv(origin=lambda: None)
     size = x = env.symbol("s", 0)
-    waste = 0
+    waste: SymInt | int = 0
     for i in range(n):
         tile = env.symbol(f"t{i}", 1)
         x, waste = (x + tile - 1) // tile * tile, waste + tile - 1
@@ -159,26 +160,29 @@ def powers(n: int) -> Told:
 
 
 def roots(n: int) -> Told:
+    """Roots of sums with roots, through doubles."""
     env = ShapeEnv(origin=lambda: None)
-    total = x = env.symbol("a", 0)
+    total, text = env.symbol("a", 0), "a"
     for i in range(n):
-        more = env.symbol(f"s{i}", 0)
-        x, total = floor(sym_sqrt(x + more)), total + more
-    return asked_of(env, x <= total + 1)
+        total, text = total + env.symbol(f"s{i}", 0), f"floor(sqrt({text} + s{i}))"
+    return env, *env.parse(f"{text} <= {total} + 1")
 
 
+MADE: list[tuple[Callable[[int], Told], int, Effort]] = [
+    (halves, 24, "default"), (halves, 48, "default"), (wide_product, 9, "default"), (wide_product, 12, "default"),
+    (open_clamps, 100, "default"), (open_clamps, 200, "default"), (choices, 12, "default"), (choices, 12, "thorough"),
+    (cubes, 0, "thorough"), (congruences, 8, "thorough"), (nested_tiles, 6, "thorough"),
+    (dense_equations, 14, "default"), (dense_equations, 14, "thorough"), (huge_mixed, 1, "thorough"),
+    (huge_mixed, 8, "default"), (powers, 12, "thorough"), (roots, 12, "thorough"),
+]  # fmt: skip
 QUESTIONS = [
     *[of_family(name, parts) for name, parts in FAMILY_QUESTIONS],
     *[of_family(name, parts, "thorough") for name, parts in THOROUGH],
-    *[Question(f"{case.__name__.replace('_', ' ')} {n}" + ("" if effort == "default" else f", {effort}"),
-               partial(case, n), effort)
-      for case, n, effort in (
-          (halves, 24, "default"), (halves, 48, "default"), (wide_product, 9, "default"), (wide_product, 12, "default"),
-          (open_clamps, 100, "default"), (open_clamps, 200, "default"), (choices, 12, "default"),
-          (choices, 12, "thorough"), (cubes, 0, "thorough"), (congruences, 8, "thorough"),
-          (nested_tiles, 6, "thorough"), (dense_equations, 14, "default"), (dense_equations, 14, "thorough"),
-          (huge_mixed, 1, "thorough"), (huge_mixed, 8, "default"), (powers, 12, "thorough"),
-          (roots, 12, "thorough"))],
+    *[
+        Question(f"{made.__name__.replace('_', ' ')} {n}" + ("" if effort == "default" else f", {effort}"),
+                 partial(made, n), effort)
+        for made, n, effort in MADE
+    ],
 ]  # fmt: skip
 
 
@@ -207,14 +211,14 @@ class Stretches:
 
 def longest_stretch(question: Question) -> float:
     clock = Stretches()
-    usual, deadline.perf_counter = deadline.perf_counter, clock
+    usual, deadline.clock = deadline.clock, clock
     try:
         env, prop, domain = question.told()
         clock.last, clock.longest = time.process_time(), 0.0
         env.verdict_on(prop, domain, question.effort, LONGEST)
         clock()
     finally:
-        deadline.perf_counter = usual
+        deadline.clock = usual
     return clock.longest
 
 

@@ -7,5 +7,5 @@
 - `declaring`, `commands`, `scopes`, `joining`, `loop_bounds`: what goes on between these;
 - `access`: threads; `memory`: garbage collection; `hints`: the sizes of this run.
 
-`shapes.env` and `shapes.asking` are the facade over them.
+`shapes.env`, `shapes.declaring`, `shapes.commitments` and `shapes.asking` are the facade over them.
 """

@@ -21,6 +21,7 @@ facts remember which canonical forms they leave unknown (`unknown` of `solver.kn
 from __future__ import annotations
 
 from collections.abc import Callable
+from time import perf_counter
 from typing import Final, Literal, cast
 
 from shapes.accepted import one_of, shown
@@ -131,11 +132,13 @@ class Questions:
         """The verdict of the solver, which is remembered."""
         ledger = self.ledger
         facts = ledger.facts
+        started = perf_counter()
         verdict = verdict_under(facts, prop, domain, effort, timeout, solvers=self.solvers)
         if ledger.ranges and isinstance(verdict, Depends):
 
             def ask(more: Facts) -> Verdict:
-                return verdict_under(more, prop, domain, effort, timeout, solvers=self.solvers)
+                left = None if timeout is None else max(0.0, timeout - (perf_counter() - started))
+                return verdict_under(more, prop, domain, effort, left, solvers=self.solvers)
 
             verdict = judged(verdict, facts, ledger.commitments, ledger.ranges, ask)
         if self.answers.make_room():

@@ -23,12 +23,12 @@ from contextlib import nullcontext
 from time import perf_counter
 from typing import Final
 
-from solver.deadline import Late, limited
 from solver.decide.question import Question, at_once, inside
 from solver.decide.verdict import Always, GaveUp, Never, Verdict
 from solver.knowledge.facts import Facts
 from solver.proofs.step import ProofStep
 from solver.rungs.effort import RUNGS, Effort
+from solver.terms.deadline import Late, limited
 from solver.terms.depth import SHALLOW, room_for
 from solver.terms.prop import Prop
 

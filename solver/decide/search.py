@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from solver.deadline import Late
 from solver.decide.consistency import consistency, revived
 from solver.decide.prover import LadderProver
 from solver.decide.question import Question, at_once, inside
@@ -35,6 +34,7 @@ from solver.rungs.effort import EFFORTS, Effort
 from solver.rungs.prover import Open
 from solver.samples.witness import Witness
 from solver.samples.witness_search import difference_search, divisor_search, find, grid_search
+from solver.terms.deadline import Late
 from solver.terms.prop import Prop
 
 RESAMPLING: Final = {"fast": 0, "default": 160_000, "thorough": 400_000}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from solver.deadline import look
+from solver.terms.deadline import look
 
 
 @dataclass(frozen=True, slots=True)

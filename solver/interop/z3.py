@@ -23,8 +23,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from solver.deadline import look, seconds_left
 from solver.terms.atoms import arguments
+from solver.terms.deadline import look, seconds_left
 from solver.terms.expr import Atom, Expr
 from solver.terms.operations import Statement
 from solver.terms.prop import Prop

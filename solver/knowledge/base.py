@@ -23,11 +23,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from solver.deadline import look
 from solver.proofs.rewriting import Round, apply_round, apply_round_to_prop
 from solver.proofs.step import ProofStep
 from solver.terms import intervals
 from solver.terms.atoms import arguments, interval_of_atom, intervals_of_product
+from solver.terms.deadline import look
 from solver.terms.expr import Atom, Expr, TermTable
 from solver.terms.intervals import Interval
 from solver.terms.monomials import divides, without

@@ -22,7 +22,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from solver.deadline import look
 from solver.knowledge import quotients
 from solver.knowledge.explain import prove_side
 from solver.knowledge.facts import Facts
@@ -30,6 +29,7 @@ from solver.knowledge.laws import laws_of, size_of, times_nonnegative
 from solver.knowledge.remainder import multiplied
 from solver.proofs.step import ProofStep, combine
 from solver.terms.atoms import arguments
+from solver.terms.deadline import look
 from solver.terms.expr import Atom, Expr
 from solver.terms.monomials import divides, without
 from solver.terms.prop import Prop

@@ -18,12 +18,12 @@ from __future__ import annotations
 from threading import local
 from typing import Final
 
-from solver.deadline import look
 from solver.knowledge.base import Knowledge
 from solver.knowledge.by_intervals import prove_by_intervals
 from solver.knowledge.laws import rewritten, size_of
 from solver.proofs.rewriting import apply_round_to_prop
 from solver.proofs.step import ProofStep, axiom, cases, combine, hypothesis
+from solver.terms.deadline import look
 from solver.terms.expr import Atom, Expr
 from solver.terms.prop import Prop
 

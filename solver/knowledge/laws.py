@@ -13,12 +13,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from solver.deadline import look
 from solver.knowledge.base import Knowledge
 from solver.knowledge.explain import prove_nonnegative
 from solver.proofs.rewriting import Round, apply_round_to_prop
 from solver.proofs.step import ProofStep, combine, times
 from solver.terms.atoms import conclusion_of, conditions_of, expression_of
+from solver.terms.deadline import look
 from solver.terms.expr import Atom, Expr
 from solver.terms.operations import Law
 from solver.terms.prop import Prop

@@ -22,7 +22,6 @@ Each derived statement keeps its proof. A contradiction raises with the proof of
 
 from __future__ import annotations
 
-from solver.deadline import look
 from solver.knowledge.base import form_key
 from solver.knowledge.by_intervals import bounded_away, prove_by_intervals, prove_nonzero
 from solver.knowledge.clamps import factors_apart
@@ -35,6 +34,7 @@ from solver.knowledge.laws import rewritten
 from solver.knowledge.multiples import reduced
 from solver.proofs.fact import Fact
 from solver.proofs.step import ProofStep, combine, equal, part
+from solver.terms.deadline import look
 from solver.terms.expr import Expr
 from solver.terms.prop import Prop
 from solver.terms.quotients import common_atoms

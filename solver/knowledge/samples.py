@@ -20,11 +20,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from solver.deadline import look
 from solver.knowledge.base import Rule
 from solver.knowledge.symbols import sources
 from solver.proofs.fact import Fact
 from solver.terms.atoms import arguments, operands
+from solver.terms.deadline import look
 from solver.terms.expr import Atom, Expr, TermTable
 from solver.terms.operations import Evaluate
 from solver.terms.persistent import ShardedMap

@@ -11,7 +11,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from solver.deadline import look
 from solver.integer.certificate import Point
 from solver.integer.work_budget import Limits, WorkBudget
 from solver.knowledge.facts import Conflict, Facts
@@ -21,6 +20,7 @@ from solver.rungs.model import Model
 from solver.rungs.rows import Rows
 from solver.samples.witness import Witness
 from solver.samples.witness_search import repaired
+from solver.terms.deadline import look
 from solver.terms.expr import Atom
 from solver.terms.prop import Prop
 

@@ -22,7 +22,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from solver.deadline import seconds_left
 from solver.interop.z3 import Proved, Refuted, entails
 from solver.knowledge.facts import Facts
 from solver.knowledge.laws import definition_of
@@ -30,6 +29,7 @@ from solver.knowledge.symbols import declared_symbols
 from solver.proofs.fact import Fact
 from solver.proofs.step import ProofStep
 from solver.rungs.prover import Prover
+from solver.terms.deadline import seconds_left
 from solver.terms.expr import Atom
 from solver.terms.prop import Prop
 

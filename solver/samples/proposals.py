@@ -93,10 +93,10 @@ def proposals(samples: Probes, e: Expr, related: Sequence[Expr] = ()) -> Iterato
         made = linear(block, target)
         if made is not None:
             yield made
-    yield from sums(blocks, simple, known, target)
+    yield from divided((*blocks, *simple), numbers, target)
     yield from products(blocks, known, target)
     yield from extremes(blocks, simple, target)
-    yield from divided(simple, numbers, target)
+    yield from sums(blocks, simple, known, target)
 
 
 def building_blocks(samples: Probes, e: Expr, related: Sequence[Expr]) -> list[Block]:
@@ -243,12 +243,12 @@ def extremes(blocks: Sequence[Block], simple: Sequence[Block], target: Column) -
                 yield terms.apply(OPERATIONS["min"], block.build(), other.build())
 
 
-def divided(simple: Sequence[Block], numbers: Sequence[int], target: Column) -> Iterator[Expr]:
+def divided(blocks: Sequence[Block], numbers: Sequence[int], target: Column) -> Iterator[Expr]:
     """An operation divided by a number, rounded down or up, or its remainder."""
     for k in numbers:
         if k < 2:
             continue
-        for block in simple:
+        for block in blocks:
             if block.operation in ("//", "%"):
                 continue
             if all(v // k == t for v, t in zip(block.column, target, strict=True)):

@@ -24,11 +24,11 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Final
 
-from solver.deadline import look
 from solver.integer.work_budget import WorkBudget
 from solver.knowledge.facts import Facts
 from solver.knowledge.samples import Samples
 from solver.samples.variation import Variation
+from solver.terms.deadline import look
 from solver.terms.expr import Atom
 from solver.terms.prop import Prop
 

@@ -22,7 +22,6 @@ from collections.abc import Sequence
 from math import gcd, lcm
 from typing import Final
 
-from solver.deadline import look
 from solver.floats import candidates as float_search
 from solver.integer.work_budget import WorkBudget
 from solver.knowledge.facts import Facts
@@ -31,6 +30,7 @@ from solver.knowledge.symbols import declared_symbols
 from solver.proofs.fact import Fact
 from solver.samples.variation import TOUCHED, Variation
 from solver.terms.atoms import operands
+from solver.terms.deadline import look
 from solver.terms.expr import Atom, Expr
 from solver.terms.prop import Prop
 

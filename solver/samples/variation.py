@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from solver.deadline import look
 from solver.knowledge.facts import Facts
 from solver.knowledge.samples import Samples
+from solver.terms.deadline import look
 from solver.terms.expr import Atom, Expr
 from solver.terms.prop import Prop
 

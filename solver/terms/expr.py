@@ -24,8 +24,8 @@ from math import gcd
 from threading import RLock
 from typing import Final
 
-from solver.deadline import look
 from solver.terms.coefficients import Terms, distinct_hash, merged
+from solver.terms.deadline import look
 from solver.terms.operations import Operation
 from solver.terms.printing import printer
 

@@ -1,11 +1,11 @@
 """The time-out of a question: where work happens, `look` ends what takes too long.
 
-    >>> from solver.deadline import Late, limited, look
+    >>> from solver.terms.deadline import Late, limited, look
     >>> look()
     >>> with limited(0):
     ...     look()
     Traceback (most recent call last):
-    solver.deadline.Late: the time is over
+    solver.terms.deadline.Late: the time is over
 
 Each thread has the deadline of the question that it asks. `look` may raise, so nothing calls it between changes that
 belong together: what a question has computed is then whole, or it is dropped.
@@ -13,14 +13,17 @@ belong together: what a question has computed is then whole, or it is dropped.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import get_ident
 from time import perf_counter
 from typing import Final
 
+clock: Callable[[], float] = perf_counter
+"""In seconds; tests have clocks of their own."""
+
 _ends: Final[dict[int, float]] = {}
-"""When the question of a thread ends, as `perf_counter` counts; empty most of the time."""
+"""When the question of a thread ends, as `clock` counts; empty most of the time."""
 
 
 class Late(Exception):
@@ -40,14 +43,14 @@ def look() -> None:
     """
     if _ends:
         end = _ends.get(get_ident())
-        if end is not None and perf_counter() >= end:
+        if end is not None and clock() >= end:
             raise Late("the time is over")
 
 
 def seconds_left() -> float | None:
     """Until the deadline of this thread; None without one."""
     end = _ends.get(get_ident()) if _ends else None
-    return None if end is None else end - perf_counter()
+    return None if end is None else end - clock()
 
 
 @contextmanager
@@ -55,7 +58,7 @@ def limited(seconds: float) -> Iterator[None]:
     """Limit the work in here, and never beyond the limit around it."""
     thread = get_ident()
     around = _ends.get(thread)
-    end = perf_counter() + seconds
+    end = clock() + seconds
     _ends[thread] = end if around is None or end < around else around
     try:
         yield
