@@ -527,23 +527,53 @@ def evaluate_by(
 
 
 def reachable(root: Node) -> set[Atom]:
+    """All atoms of a node. Long sums inside keep theirs: the next longer sum of a chain adds a few to them."""
+    pending: list[Node] = [root]
+    while True:
+        found = _reached(pending[-1])
+        if isinstance(found, Expr):
+            pending.append(found)
+            continue
+        node = pending.pop()
+        if not pending:
+            return found
+        node._atoms = frozenset(found)
+
+
+def _reached(root: Node) -> set[Atom] | Expr:
+    """All atoms of a node, or a long sum inside whose atoms are to be gathered first."""
     seen: set[Atom] = set()
-    entered: set[Node] = set()
-    stack: list[Node] = [root]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, Expr):
-            known = node._atoms
+    entered: set[Node] = {root}
+    nodes: list[Node] = [root]
+    atoms: list[Atom] = []
+    while nodes or atoms:
+        if nodes:
+            node = nodes.pop()
+            if isinstance(node, Expr):
+                monomials = node.interner.monomials
+                direct = [atom for m, _ in node.terms for atom in monomials[m] if atom not in seen]
+                if len(direct) >= LONG:
+                    direct.sort(key=_depth)  # the deepest comes next: its argument has most of the others
+                atoms += direct
+            else:
+                nodes += [child for child in node.children if child not in entered]
+                entered.update(node.children)
+            continue
+        atom = atoms.pop()
+        if atom in seen:
+            continue
+        seen.add(atom)
+        for arg in atom.args:
+            known = arg._atoms if isinstance(arg, Expr) else None
             if known is not None:
                 seen |= known
-                continue
-            monomials = node.interner.monomials
-            for m, _ in node.terms:
-                for atom in monomials[m]:
-                    if atom not in seen:
-                        seen.add(atom)
-                        stack.extend(atom.args)
-        elif node not in entered:
-            entered.add(node)
-            stack.extend(node.children)
+            elif arg not in entered:
+                if isinstance(arg, Expr) and len(arg.terms) >= LONG:
+                    return arg
+                entered.add(arg)
+                nodes.append(arg)
     return seen
+
+
+def _depth(atom: Atom) -> int:
+    return atom.depth
