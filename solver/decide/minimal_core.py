@@ -33,7 +33,7 @@ from typing import Final
 
 from solver.decide.search import attempt
 from solver.decide.selection import Step, learned_from
-from solver.decide.slicing import slice_of
+from solver.decide.slicing import ATTEMPTS, slice_of
 from solver.decide.verdict import Always, Depends, Never
 from solver.errors import ShapeError
 from solver.knowledge.facts import Conflict, Facts, range_prop
@@ -79,11 +79,10 @@ def minimized(
     core = leaves(proof)
     if not core:
         return proof, core, True
-    rank: dict[int, int] = {}
-    if goal.kind != "false":
-        again = in_canonical_order(goal, asked, domain, facts)
-        if again is not None:
-            proof, facts, rank = again
+    again = in_canonical_order(goal, asked, domain, facts)
+    rank: Mapping[int, int] = {}
+    if again is not None:
+        proof, facts, rank = again
     core = ordered(proof, rank)
     for fact in core if len(core) > 1 else ():
         if fact.prop is goal:
@@ -99,17 +98,21 @@ def minimized(
 def in_canonical_order(
     goal: Prop, asked: Prop, domain: Prop, facts: Facts
 ) -> tuple[ProofStep, Facts, dict[int, int]] | None:
-    """The proof that the slice of a question gives, its facts, and the place of each in canonical order."""
-    found = slice_of(facts, asked, domain)
-    if found is None or not isinstance(found.known, Facts):
+    """The proof that the slice of a question gives, in canonical order or else in reverse; its facts, and the place of
+    each in that order."""
+    if goal.kind == "false":
         return None
-    try:
-        verdict, _ = attempt(found.known, asked, domain, effort="default", work=WORK)
-    except ShapeError:
-        return None
-    if not isinstance(verdict, Always | Never) or verdict.goal is not goal:
-        return None
-    return verdict.found, found.known, {fact.serial: place for place, (fact, _) in enumerate(found.order)}
+    for order in range(ATTEMPTS):
+        found = slice_of(facts, asked, domain, order)
+        if found is None or not isinstance(found.known, Facts):
+            return None
+        try:
+            verdict, _ = attempt(found.known, asked, domain, effort="default", work=ATTEMPT)
+        except ShapeError:
+            return None
+        if isinstance(verdict, Always | Never) and verdict.goal is goal:
+            return verdict.found, found.known, {fact.serial: place for place, (fact, _) in enumerate(found.order)}
+    return None
 
 
 def ordered(proof: ProofStep, rank: Mapping[int, int]) -> list[Fact]:
@@ -121,7 +124,8 @@ class Deletion:
     """The state of minimizing one core."""
 
     __slots__ = (
-        "asked", "domain", "facts", "goal", "left", "looked_at", "needed", "rank", "ranges", "sample", "solvers", "symbols",
+        "asked", "domain", "facts", "goal", "left", "looked_at", "needed", "ranges", "rank", "sample", "solvers",
+        "symbols",
     )  # fmt: skip
 
     def __init__(
