@@ -1,5 +1,9 @@
 """Minimal unsat cores: a proof whose every premise is necessary (irredundant).
 
+A set of facts may have many. The one that is shown depends on the set of facts and on the question alone: both are
+taken in canonical order (`solver.decide.slicing`), where the question is decided again before facts are left out. Of a
+slice that is too large or leaves it undecided, the proof as it was found is made minimal.
+
     >>> from solver.knowledge.facts import Facts
     >>> from solver.terms.interner import Interner
     >>> from solver.decide.ladder import decide
@@ -24,11 +28,12 @@ the core to be necessary: a question that was merely not decided without a fact 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from solver.decide.search import attempt
 from solver.decide.selection import Step, learned_from
+from solver.decide.slicing import ATTEMPTS, slice_of
 from solver.decide.verdict import Always, Depends, Never
 from solver.errors import ShapeError
 from solver.knowledge.facts import Conflict, Facts, range_prop
@@ -74,22 +79,53 @@ def minimized(
     core = leaves(proof)
     if not core:
         return proof, core, True
+    again = in_canonical_order(goal, asked, domain, facts)
+    rank: Mapping[int, int] = {}
+    if again is not None:
+        proof, facts, rank = again
+    core = ordered(proof, rank)
     for fact in core if len(core) > 1 else ():
         if fact.prop is goal:
             proof, core = ProofStep("fact", goal, fact=fact), [fact]
             break
-    deletion = Deletion(core, goal, asked, domain, facts, solvers=solvers, work=work)
+    deletion = Deletion(core, goal, asked, domain, facts, rank=rank, solvers=solvers, work=work)
     if len(deletion.needed) < len(core):
         proof = deletion.shortest(proof)
     core = leaves(proof)
     return proof, core, deletion.needed.issuperset([fact.serial for fact in core])
 
 
+def in_canonical_order(
+    goal: Prop, asked: Prop, domain: Prop, facts: Facts
+) -> tuple[ProofStep, Facts, dict[int, int]] | None:
+    """The proof that the slice of a question gives, in canonical order or else in reverse; its facts, and the place of
+    each in that order."""
+    if goal.kind == "false":
+        return None
+    for order in range(ATTEMPTS):
+        found = slice_of(facts, asked, domain, order)
+        if found is None or not isinstance(found.known, Facts):
+            return None
+        try:
+            verdict, _ = attempt(found.known, asked, domain, effort="default", work=ATTEMPT)
+        except ShapeError:
+            return None
+        if isinstance(verdict, Always | Never) and verdict.goal is goal:
+            return verdict.found, found.known, {fact.serial: place for place, (fact, _) in enumerate(found.order)}
+    return None
+
+
+def ordered(proof: ProofStep, rank: Mapping[int, int]) -> list[Fact]:
+    """The facts at the leaves of a proof: ranges as they were declared, then the others by their places."""
+    return sorted(leaves(proof), key=lambda fact: rank.get(fact.serial, -1))
+
+
 class Deletion:
     """The state of minimizing one core."""
 
     __slots__ = (
-        "asked", "domain", "facts", "goal", "left", "looked_at", "needed", "ranges", "sample", "solvers", "symbols",
+        "asked", "domain", "facts", "goal", "left", "looked_at", "needed", "ranges", "rank", "sample", "solvers",
+        "symbols",
     )  # fmt: skip
 
     def __init__(
@@ -100,9 +136,11 @@ class Deletion:
         domain: Prop,
         facts: Facts,
         *,
+        rank: Mapping[int, int],
         solvers: bool,
         work: int,
     ) -> None:
+        self.rank = rank
         self.solvers = solvers
         self.goal = goal
         self.asked = asked
@@ -187,10 +225,10 @@ class Deletion:
 
     def shortest(self, proof: ProofStep) -> ProofStep:
         """The proof, or one from fewer facts, until every fact is necessary or the budget is spent."""
-        core = leaves(proof)
+        core = ordered(proof, self.rank)
         self.ranges = self.declaring(core)
         proof = self.without_groups(proof)
-        core = leaves(proof)
+        core = ordered(proof, self.rank)
         for effort in EFFORTS if self.solvers else EFFORTS[:2]:
             kept: dict[int, int] = {}  # the number of facts from which the engine could not prove it; from fewer it may
             while True:
@@ -202,14 +240,14 @@ class Deletion:
                     return proof
                 found = self.proof_without(core, rest[-1:], effort)
                 if found is not None:
-                    proof, core = found, leaves(found)
+                    proof, core = found, ordered(found, self.rank)
                 else:
                     kept[rest[-1].serial] = 0 if effort == "fast" else size
         return proof
 
     def without_groups(self, proof: ProofStep) -> ProofStep:
         """The proof, or one that drops some of many facts at once, newest first."""
-        core = leaves(proof)
+        core = ordered(proof, self.rank)
         size = len(core) // 4
         while size > 1 and len(core) > ALONE and self.left > 0:
             at = 0
@@ -219,7 +257,7 @@ class Deletion:
                     break
                 found = self.proof_without(core, group, "fast")
                 if found is not None:
-                    proof, core = found, leaves(found)
+                    proof, core = found, ordered(found, self.rank)
                 else:
                     at += size
             size //= 4

@@ -26,15 +26,12 @@ from typing import Final
 
 from solver.terms.coefficients import Terms, distinct_hash, merged
 from solver.terms.deadline import look
+from solver.terms.differences import LONG, Difference, differences_of
 from solver.terms.operations import Operation
 from solver.terms.printing import printer
 
 COMPARED: Final = 32
 """The length of the beginnings of nodes by which they are ordered."""
-LONG: Final = 24
-"""Number of terms or atoms from which on similar sums are evaluated by their differences."""
-Difference = tuple["Expr", int, Terms, int]
-"""A sum as a multiple of another, some terms and a constant."""
 
 
 class Node:
@@ -46,7 +43,7 @@ class Node:
         self.interner = interner
         self._atoms: frozenset[Atom] | None = None
         self._schedule: tuple[Atom, ...] | None = None
-        self._differences: dict[Expr, Difference] | None = None
+        self._differences: dict[Expr, Difference[Expr]] | None = None
         self._symbols: frozenset[Atom] | None = None
         self._fingerprint: int | None = None
 
@@ -114,7 +111,8 @@ class Node:
             return evaluate_atoms(schedule, values) if schedule else values
         differences = self._differences
         if differences is None:
-            differences = self._differences = differences_of(schedule)
+            sums = [arg for atom in schedule for arg in atom.args if isinstance(arg, Expr)]
+            differences = self._differences = differences_of(sums)
         return evaluate_by(differences, schedule, values) if differences else evaluate_atoms(schedule, values)
 
     def __str__(self) -> str:
@@ -178,7 +176,16 @@ class Expr(Node):
     def fingerprint(self) -> int:
         if self._fingerprint is None:
             keys = self.interner.monomial_keys
-            marks = sum([hash((keys[m], distinct_hash(c))) for m, c in self.terms])
+            if len(self.terms) < LONG:
+                marks = sum([hash((keys[m], distinct_hash(c))) for m, c in self.terms])
+            else:
+                known = self.interner.term_marks
+                marks = 0
+                for term in self.terms:
+                    mark = known.get(term)
+                    if mark is None:
+                        mark = known[term] = hash((keys[term[0]], distinct_hash(term[1])))
+                    marks += mark
             self._fingerprint = hash((distinct_hash(self.constant), marks))
         return self._fingerprint
 
@@ -360,6 +367,7 @@ class TermTable(ABC):
         self.lock = RLock()
         self.monomials: dict[int, tuple[Atom, ...]] = {}
         self.monomial_keys: dict[int, tuple[int, tuple[tuple[int, ...], ...]]] = {}
+        self.term_marks: dict[tuple[int, int], int] = {}  # of the terms of long sums, many of which share them
         self.exprs: dict[tuple[Terms, int], Expr] = {}
         self.props: dict[tuple[object, ...], Node] = {}  # as `solver.terms.prop` makes them
         self.doubles: set[Atom] = set()  # the symbols that are the bits of a double: witnesses show the double
@@ -473,40 +481,8 @@ def evaluate_atoms(schedule: Iterable[Atom], values: Mapping[Atom, int]) -> dict
     return full
 
 
-def differences_of(schedule: Iterable[Atom]) -> dict[Expr, Difference]:
-    """The long arguments of the atoms that are shorter as another argument, or its negative, plus a difference."""
-    found: dict[Expr, Difference] = {}
-    recent: list[Expr] = []
-    for atom in schedule:
-        for arg in atom.args:
-            if isinstance(arg, Expr) and len(arg.terms) >= LONG and arg not in recent:
-                shortest = len(arg.terms) // 2
-                for base in recent:
-                    for sign in (1, -1):
-                        terms = _difference(arg, base, sign, shortest)
-                        if terms is not None:
-                            shortest = len(terms)
-                            found[arg] = (base, sign, terms, arg.constant - sign * base.constant)
-                recent = [*recent[-1:], arg]
-    return found
-
-
-def _difference(one: Expr, other: Expr, sign: int, limit: int) -> Terms | None:
-    """The terms of `one - sign*other`; none if they are no fewer than the limit."""
-    if abs(len(one.terms) - len(other.terms)) >= limit:
-        return None
-    coefficients = dict(one.terms)
-    for m, c in other.terms:
-        left = coefficients.get(m, 0) - sign * c
-        if left:
-            coefficients[m] = left
-        else:
-            del coefficients[m]
-    return tuple(coefficients.items()) if len(coefficients) < limit else None
-
-
 def evaluate_by(
-    differences: Mapping[Expr, Difference], schedule: Iterable[Atom], values: Mapping[Atom, int]
+    differences: Mapping[Expr, Difference[Expr]], schedule: Iterable[Atom], values: Mapping[Atom, int]
 ) -> dict[Atom, int]:
     """`evaluate_atoms`, where a chain of n atoms with sums of n terms takes n steps and not their square."""
     full = dict(values)
@@ -532,23 +508,53 @@ def evaluate_by(
 
 
 def reachable(root: Node) -> set[Atom]:
+    """All atoms of a node. Long sums inside keep theirs: the next longer sum of a chain adds a few to them."""
+    pending: list[Node] = [root]
+    while True:
+        found = _reached(pending[-1])
+        if isinstance(found, Expr):
+            pending.append(found)
+            continue
+        node = pending.pop()
+        if not pending:
+            return found
+        node._atoms = frozenset(found)
+
+
+def _reached(root: Node) -> set[Atom] | Expr:
+    """All atoms of a node, or a long sum inside whose atoms are to be gathered first."""
     seen: set[Atom] = set()
-    entered: set[Node] = set()
-    stack: list[Node] = [root]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, Expr):
-            known = node._atoms
+    entered: set[Node] = {root}
+    nodes: list[Node] = [root]
+    atoms: list[Atom] = []
+    while nodes or atoms:
+        if nodes:
+            node = nodes.pop()
+            if isinstance(node, Expr):
+                monomials = node.interner.monomials
+                direct = [atom for m, _ in node.terms for atom in monomials[m] if atom not in seen]
+                if len(direct) >= LONG:
+                    direct.sort(key=_depth)  # the deepest comes next: its argument has most of the others
+                atoms += direct
+            else:
+                nodes += [child for child in node.children if child not in entered]
+                entered.update(node.children)
+            continue
+        atom = atoms.pop()
+        if atom in seen:
+            continue
+        seen.add(atom)
+        for arg in atom.args:
+            known = arg._atoms if isinstance(arg, Expr) else None
             if known is not None:
                 seen |= known
-                continue
-            monomials = node.interner.monomials
-            for m, _ in node.terms:
-                for atom in monomials[m]:
-                    if atom not in seen:
-                        seen.add(atom)
-                        stack.extend(atom.args)
-        elif node not in entered:
-            entered.add(node)
-            stack.extend(node.children)
+            elif arg not in entered:
+                if isinstance(arg, Expr) and len(arg.terms) >= LONG:
+                    return arg
+                entered.add(arg)
+                nodes.append(arg)
     return seen
+
+
+def _depth(atom: Atom) -> int:
+    return atom.depth

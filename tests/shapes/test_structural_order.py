@@ -89,3 +89,40 @@ def test_numbers_with_the_same_hash_are_told_apart(one: int, other: int) -> None
         keys = {number: ((a + number) // b).atom.key for number in (first, second)}
         assert len(set(keys.values())) == 2
         assert sorted([one, other], key=keys.__getitem__) == sorted([other, one], key=keys.__getitem__)
+
+
+FACTS_IN_ANY_ORDER: list[tuple[list[str], str]] = [
+    (["d + c <= 8", "a % 2 == 0", "max(a, d) <= c", "a*d >= c", "max(b, a) <= c"], "c*d >= a"),
+    (["d == max(c, b)", "a <= b", "d*c >= a", "b <= 6", "c*d == b"], "a//4 <= max(1, b)"),
+    (["d < a", "a % 4 == 0", "c == max(b, d)", "d*c == b", "c == d or c == 1"], "b*d >= a"),
+    (["a*d >= b", "b == 3*d", "c % a == 0", "d == c", "c == 8*a"], "b == max(c, d)"),
+    (["d >= 2", "d//6 == b", "b + c == d + 4", "(b + 4)//4 <= a", "c == b + d", "a == d or a == 1"], "1 != c//2"),
+    (["c - d == 6", "b % c == 0", "b != c", "b == max(c, a)", "d % 2 == 0", "c <= b"], "d == max(a, b)"),
+    (["c*b == a", "a == max(d, c)", "d <= 8", "d*b >= a", "b + d <= 24"], "a == max(b, d)"),
+]
+
+
+def decided(facts: list[str], question: str, unrelated_sizes: int = 0) -> tuple[str, str, int, frozenset[str]]:
+    """The kind, the text, the fingerprint and the core."""
+    env = ShapeEnv(origin=lambda: None, solvers=False)
+    for name in "abcd":
+        env.unbacked(name, lo=0 if name in "ab" else 1)
+    for i in range(unrelated_sizes):
+        env.assume(env.unbacked(f"u{i}", lo=0) <= 2 * i)
+    for fact in facts:
+        env.assume(fact)
+    verdict = env.ask(question)
+    assert isinstance(verdict, Always | Never) and verdict.check()
+    core = frozenset([str(fact.text) for fact in verdict.core])
+    return type(verdict).__name__, str(verdict.prop), verdict.prop.fingerprint, core
+
+
+@pytest.mark.parametrize(("facts", "question"), FACTS_IN_ANY_ORDER)
+def test_the_order_of_facts_changes_no_core(facts: list[str], question: str) -> None:
+    """If this fails, of several minimal cores the one is shown whose facts came first."""
+    expected = decided(facts, question)
+    numbers = random.Random(question)
+    assert decided(facts[::-1], question) == expected
+    assert decided(facts, question, unrelated_sizes=3) == expected
+    for _ in range(2):
+        assert decided(numbers.sample(facts, len(facts)), question) == expected

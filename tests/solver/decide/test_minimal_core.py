@@ -202,7 +202,7 @@ def test_what_is_open_without_a_fact_shows_it_needed(line: str) -> None:
     verdict = decide(known, goal, solvers=False)
     assert isinstance(verdict, Always)
     core = leaves(verdict.found)
-    deletion = Deletion(core, goal, goal, true, known, solvers=False, work=WORK)
+    deletion = Deletion(core, goal, goal, true, known, rank={}, solvers=False, work=WORK)
     assert not deletion.needed
     deletion.shortest(verdict.found)
     assert deletion.needed == {fact.serial for fact in core}

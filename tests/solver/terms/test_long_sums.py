@@ -3,7 +3,13 @@
 import random
 
 from shapes import ShapeEnv, sym_max, sym_min
-from solver.terms.expr import LONG, differences_of, evaluate_atoms
+from solver.terms.differences import LONG, differences_of
+from solver.terms.expr import Expr, evaluate_atoms
+
+
+def arguments_in(prop):
+    """The expressions that the atoms of a proposition are made of."""
+    return [arg for atom in prop.schedule for arg in atom.args if isinstance(arg, Expr)]
 
 
 def chain(seed, length):
@@ -33,7 +39,7 @@ def test_chains_are_evaluated_as_their_atoms_are():
     shared = 0
     for seed in range(24):
         prop = chain(seed, 8 + 3 * seed)
-        shared += len(differences_of(prop.schedule))
+        shared += len(differences_of(arguments_in(prop)))
         drawn = random.Random(seed)
         for _ in range(4):
             values = {atom: drawn.randrange(-50, 50) for atom in prop.symbols}
@@ -49,6 +55,23 @@ def test_a_chain_of_clamps_is_linear():
     n, at = env.symbol("n", 0), 0
     for i in range(4 * LONG):
         at = sym_min(sym_max(env.symbol(f"y{i}", None) + at, 0), n)
-    differences = differences_of((at <= n - 1).prop.schedule)
+    differences = differences_of(arguments_in((at <= n - 1).prop))
     assert len(differences) > 4 * LONG
     assert max(len(terms) for _, _, terms, _ in differences.values()) <= 6
+
+
+def test_long_chains_of_sums_gather_their_atoms():
+    """If this fails, the atoms kept with a long sum inside are not those of a walk through all arguments."""
+    for seed in range(24):
+        prop = chain(seed, 8 + 3 * seed)
+        walked, pending = set(), [prop.expr]
+        while pending:
+            for m, _ in (e := pending.pop()).terms:
+                for atom in e.interner.monomials[m]:
+                    if atom not in walked:
+                        walked.add(atom)
+                        pending += [arg if isinstance(arg, Expr) else arg.expr for arg in atom.args]
+        assert prop.atoms == prop.expr.atoms == walked
+        for atom in walked:
+            for arg in atom.args:
+                assert arg.atoms <= walked
