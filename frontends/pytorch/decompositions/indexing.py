@@ -1,14 +1,15 @@
-"""Decompositions of selection by index and of block-diagonal assembly.
+"""Decompositions of selection by index.
 
     >>> import torch
     >>> from frontends.pytorch import trace
-    >>> variant = trace(torch.block_diag, (torch.ones(2, 3),))
-    >>> variant.guards, tuple(variant.graph(torch.ones(4, 5))[0].shape)
-    ((), (4, 5))
+    >>> variant = trace(torch.combinations, (torch.arange(4),))
+    >>> variant.guards, variant.graph(torch.arange(3))[0].tolist()
+    ((), [[0, 1], [0, 2], [1, 2]])
 """
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Final, TypeAlias
 
 import torch
@@ -17,6 +18,22 @@ from frontends.pytorch.decompositions.registry import composite
 
 aten: Final = torch.ops.aten
 Tensor: TypeAlias = torch.Tensor
+
+
+@composite(aten.combinations.default)
+def combinations(self: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
+    """All combinations of `r` elements, in lexicographic order of their indices."""
+    torch._check(self.dim() == 1, lambda: f"combinations: expected 1 axis, not {self.dim()}")
+    torch._check(r >= 0, lambda: f"combinations: expected a number that is not negative, not {r}")
+    if r == 0:
+        return self.new_empty((0,))
+    length = self.shape[0]
+    places = torch.arange(length, device=self.device)
+    grids = [places.reshape([-1 if axis == place else 1 for axis in range(r)]) for place in range(r)]
+    mask = torch.ones([length] * r, dtype=torch.bool, device=self.device)
+    for before, after in pairwise(grids):
+        mask = mask & (before <= after if with_replacement else before < after)
+    return self[mask.nonzero().contiguous()]
 
 
 @composite(aten.take_along_dim.default)
