@@ -66,7 +66,7 @@ DECOMPOSED: Final = (
     aten._fused_rms_norm.default, aten._fused_rms_norm_backward.default, aten._native_batch_norm_legit.default,
     aten._native_batch_norm_legit.no_stats, aten._native_batch_norm_legit_functional.default,
     aten._native_batch_norm_legit_no_training.default, aten.native_batch_norm.default,
-    aten.native_batch_norm_backward.default, aten.native_layer_norm.default,
+    aten.native_batch_norm_backward.default, aten.native_layer_norm.default, aten.native_layer_norm_backward.default,
     # views and copies
     aten.diag_embed.default, aten.eye.default, aten.eye.m, aten.pixel_shuffle.default, aten.pixel_unshuffle.default,
     aten.repeat.default, aten.replication_pad1d.default, aten.replication_pad2d.default,

@@ -52,28 +52,6 @@ def _by_group(vector: Value | None, like: Value) -> Value | None:
     return made.unsqueezed([0, *range(3, like.rank)])
 
 
-@lowering(aten.native_layer_norm_backward.default)
-def native_layer_norm_backward(
-    at: Site,
-    grad: Value,
-    x: Value,
-    shape: list[object],
-    mean: Value,
-    deviation: Value,
-    weight: Value | None,
-    bias: Value | None,
-    wanted: list[bool],
-) -> Lowered:
-    first = x.rank - len(shape)
-    axes, outer = tuple(range(first, x.rank)), tuple(range(first))
-    grad, x = grad.computed(), x.computed()
-    normalized = (x - mean.cast(x.dtype)) * deviation.cast(x.dtype)
-    scaled = _scaled(grad, weight, None)
-    average, along = [each.mean(axes, keepdim=True) for each in (scaled, scaled * normalized)]
-    inner = (scaled - average - normalized * along) * deviation.cast(x.dtype)
-    return _asked(wanted, inner, (grad * normalized).sum(outer), grad.sum(outer))
-
-
 @lowering(aten.native_group_norm.default)
 def native_group_norm(at: Site, x: Value, weight: Value | None, bias: Value | None, *numbers: Any) -> Lowered:
     *_, groups, eps = numbers
