@@ -165,15 +165,15 @@ def test_an_infinite_gradient_of_a_maximum() -> None:
 
 
 COMMON: Final = (
-    *("__rmatmul__", "all", "amax", "any", "argmax", "bitwise_not", "clone", "cumprod", "cumsum", "expand", "flip"),
+    *("all", "amax", "any", "argmax", "clone", "cumprod", "cumsum", "expand", "flip", "triu"),
     *("full_like", "gather", "index_select", "logsumexp", "max.reduction_no_dim", "max.reduction_with_dim", "mean"),
     *("mm", "mv", "new_full", "new_zeros", "nn.functional.dropout", "nn.functional.embedding", "nn.functional.gelu"),
-    *("nn.functional.max_pool2d", "ones_like", "permute", "prod", "repeat", "reshape", "select", "split", "squeeze"),
-    *("stack", "sum", "t", "tanh", "to", "transpose", "unbind", "unsqueeze", "view", "fft.fftn", "fft.rfft2"),
+    *("nn.functional.max_pool2d", "ones_like", "permute", "prod", "repeat", "reshape", "select", "split"),
+    *("sum", "t", "tanh", "transpose", "unbind", "unsqueeze", "view", "fft.fftn", "fft.rfft2"),
     *("fft.irfft", "fft.hfft", "var", "zeros_like"),
 )
 """Operators with rules of their own, of each family; `make thorough` looks at all that torch has samples of."""
-COMMON_GRADIENTS: Final = ("mm", "nn.functional.embedding", "softmax", "sum", "tanh", "unsqueeze")
+COMMON_GRADIENTS: Final = ("mm", "softmax", "sum", "tanh", "unsqueeze")
 
 
 @pytest.mark.parametrize(
@@ -181,7 +181,7 @@ COMMON_GRADIENTS: Final = ("mm", "nn.functional.embedding", "softmax", "sum", "t
 )
 @pytest.mark.filterwarnings("ignore")
 def test_common_operators(name: str, backward: bool) -> None:
-    """Fails when a rule foresees other sizes, strides or dtypes than the operator gives, at the traced or other sizes."""
+    """Fails when a rule foresees other sizes, strides or dtypes than the operator gives, at some size."""
     found = Found()
     search(name, found, backward=backward)
     assert not found.differences
