@@ -50,16 +50,6 @@ def first_written(fn, args):
     return first, second
 
 
-def gradient_of(number: int):
-    """The caller uses one of the results."""
-
-    def within(fn, args):
-        fn(*args)[number].sum().backward()
-        return args[0].grad.clone()
-
-    return within
-
-
 def inner(n: int) -> tuple[torch.Tensor, ...]:
     """An argument that is no leaf."""
     leaf = torch.randn(n, 4, requires_grad=True)
@@ -107,19 +97,6 @@ def autograd_grad_of_intermediate(x):
 def autograd_grad_create_graph(w):
     (g,) = torch.autograd.grad((w**3).sum(), w, create_graph=True)
     return (g * g).sum()
-
-
-@stateful
-def gradient_penalty():
-    torch.manual_seed(0)
-    module = nn.Sequential(nn.Linear(4, 3), nn.Tanh(), nn.Linear(3, 1))
-
-    def f(x):
-        x = x.detach().requires_grad_()
-        (g,) = torch.autograd.grad(module(x).sum(), x, create_graph=True)
-        return (g.norm(dim=-1) - 1).pow(2).mean()
-
-    return Program(f, plain, lambda: list(module.parameters()))
 
 
 @program(two_learned)
@@ -192,18 +169,6 @@ def detached_parts(a):
     third, fourth = a.split(2, 1)
     fifth, *_ = a.unbind(1)
     return first.detach(), second.data, third.detach(), fourth.data, fifth.detach(), second * 2
-
-
-@program(learned)
-def detached_of_inner(a):
-    y = a * 2
-    return y, y.detach(), y[0].detach(), y.t().data, y.detach().t()
-
-
-@program(learned)
-def detached_view_and_view(a):
-    view = a[0]
-    return view, view.detach(), view.detach() * 2
 
 
 @program(learned)
@@ -477,12 +442,6 @@ def no_grad_around(w):
     return w * 2, w[0], w.detach(), w.view(-1), w
 
 
-@program(plain)
-def outputs_plain(w):
-    y = w * 2
-    return y, y[0], w[0], w, y.t(), w.detach()
-
-
 @program(learned)
 def outputs_learned(w):
     y = w * 2
@@ -515,11 +474,6 @@ def no_grad_view_of_output(w):
     with torch.no_grad():
         v = y[0]
     return v, y
-
-
-@program(learned)
-def nothing_learned(w):
-    return w.argmax(-1), w > 0, w.long()
 
 
 # ---------------------------------------------------------------------- twice
@@ -588,31 +542,6 @@ class Square(torch.autograd.Function):
         return gradient * x * 10
 
 
-class Unmaterialized(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.set_materialize_grads(False)
-        return x * 2, x * 3
-
-    @staticmethod
-    def backward(ctx, first, second):
-        return (
-            torch.full((1,), 7.0).expand(2, 4) * 0
-            if first is None and second is None
-            else (first * 2 if second is None else second * 30 if first is None else first + second)
-        )
-
-
-class Materialized(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        return x * 2, x * 3
-
-    @staticmethod
-    def backward(ctx, first, second):
-        return first * 2 + second * 30
-
-
 class Viewing(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
@@ -626,16 +555,6 @@ class Viewing(torch.autograd.Function):
 @program(learned)
 def function_square(x):
     return Square.apply(x) + 1
-
-
-@program(learned, within=gradient_of(0))
-def function_unmaterialized_both(x):
-    return Unmaterialized.apply(x)
-
-
-@program(learned, within=gradient_of(1))
-def function_materialized(x):
-    return Materialized.apply(x)
 
 
 @program(learned, ignored=("base",))

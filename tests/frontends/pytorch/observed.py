@@ -235,7 +235,14 @@ def _kind(error: Exception) -> str:
     return type(error).__name__
 
 
-def differences(one: object, other: object, path: str = "") -> Iterator[str]:
+def numbers(value: torch.Tensor) -> dict[str, object]:
+    """The elements of a tensor, and how they lie."""
+    elements = torch.view_as_real(value.resolve_conj()) if value.is_complex() else value
+    elements = elements.double() if elements.is_floating_point() else elements
+    return {"dtype": value.dtype, "shape": tuple(value.shape), "strides": value.stride(), "elements": elements.tolist()}
+
+
+def differences(one: object, other: object, path: str = "", tolerance: float = 1e-5) -> Iterator[str]:
     """Where two observations differ; numbers count as equal up to rounding."""
     if isinstance(one, dict) and isinstance(other, dict):
         for key in dict.fromkeys([*one, *other]):
@@ -245,12 +252,12 @@ def differences(one: object, other: object, path: str = "") -> Iterator[str]:
                 left, right = one.get(key, "nothing"), other.get(key, "nothing")
                 yield f"{path}.{key}: {left} {one.get('text', '')!r}, not {right} {other.get('text', '')!r}"
             else:
-                yield from differences(one[key], other[key], f"{path}.{key}")
+                yield from differences(one[key], other[key], f"{path}.{key}", tolerance)
     elif isinstance(one, list | tuple) and isinstance(other, list | tuple) and len(one) == len(other):
         for place, (a, b) in enumerate(zip(one, other)):
-            yield from differences(a, b, f"{path}[{place}]")
+            yield from differences(a, b, f"{path}[{place}]", tolerance)
     elif isinstance(one, float) and isinstance(other, float):
-        if not (one == other or abs(one - other) <= 1e-5 * max(1, abs(other)) or (one != one and other != other)):
+        if not (one == other or abs(one - other) <= 1e-5 + tolerance * abs(other) or (one != one and other != other)):
             yield f"{path}: {one}, not {other}"
     elif type(one) is not type(other) or one != other:
         yield f"{path}: {one!r}, not {other!r}"

@@ -65,6 +65,23 @@ CALLS: Final[dict[str, tuple[Callable[..., object], tuple[torch.Tensor, ...]]]] 
 }
 LEARNED: Final[dict[str, tuple[Callable[..., object], tuple[torch.Tensor, ...]]]] = {
     "batch norm": (lambda x: functional.batch_norm(x, None, None, training=True).square(), (image(5, 6, 7),)),
+    "batch norm of images": (lambda x: functional.batch_norm(x, None, None, training=True), (image(2, 6, 4, 5),)),
+    "layer norm": (lambda x: functional.layer_norm(x, (6,)), (image(4, 5, 6),)),
+    "group norm": (lambda x: functional.group_norm(x, 2), (image(2, 6, 4, 5),)),
+    "conv2d": (functional.conv2d, (image(2, 6, 7, 8), image(4, 6, 3, 3))),
+    "adaptive pool": (lambda x: functional.adaptive_avg_pool2d(x, 2), (image(2, 3, 4, 5),)),
+    "bilinear": (lambda x: functional.interpolate(x, size=(5, 7), mode="bilinear"), (image(2, 3, 4, 5),)),
+    "nearest": (lambda x: functional.interpolate(x, size=(5, 7)), (image(2, 3, 4, 5),)),
+    "joined": (lambda x, y: torch.cat([x, y], 1), (image(4, 5, 6), image(4, 2, 6))),
+    "stacked": (lambda x, y: torch.stack([x, y], 1), (image(4, 5, 6), image(4, 5, 6))),
+    "padded": (lambda x: functional.pad(x, (1, 2, 0, 3)), (image(2, 3, 4, 5),)),
+    "slice": (lambda x: x[:, 1:], (image(4, 5, 6),)),
+    "bmm": (torch.bmm, (image(3, 4, 5), image(3, 5, 6))),
+    "addmm": (torch.addmm, (image(4, 6), image(4, 5), image(5, 6))),
+    "log_softmax": (lambda x: x.log_softmax(-1), (image(4, 5, 6),)),
+    "where": (lambda x, y: torch.where(x > 0, x, y), (image(4, 5, 6), image(5, 6))),
+    "silu": (functional.silu, (image(4, 5, 6),)),
+    "nll_loss": (lambda x, y: functional.nll_loss(x, y.long(), reduction="none"), (image(4, 3), bits(4))),
     "mse_loss": (lambda x, y: functional.mse_loss(x, y, reduction="none"), (image(4, 5), image(4, 5))),
     "huber_loss": (lambda x, y: functional.huber_loss(x, y, reduction="none"), (image(4, 5), image(4, 5))),
     "max": (lambda x: x.max(), (image(4, 5, 6),)),
@@ -162,6 +179,30 @@ def test_an_infinite_gradient_of_a_maximum() -> None:
 
     x = torch.tensor([1.0, 3.0, 2.0, 3.0], requires_grad=True)
     assert compile(program, fullgraph=True)(x).tolist() == program(x).tolist() == [0.0, torch.inf, 0.0, torch.inf]
+
+
+COMMON: Final = (
+    *("all", "amax", "any", "argmax", "clone", "cumprod", "cumsum", "expand", "flip", "triu"),
+    *("full_like", "gather", "index_select", "logsumexp", "max.reduction_no_dim", "max.reduction_with_dim", "mean"),
+    *("mm", "mv", "new_full", "new_zeros", "nn.functional.dropout", "nn.functional.embedding", "nn.functional.gelu"),
+    *("nn.functional.max_pool2d", "ones_like", "permute", "prod", "repeat", "reshape", "select", "split"),
+    *("sum", "t", "tanh", "transpose", "unbind", "unsqueeze", "view", "fft.fftn", "fft.rfft2"),
+    *("fft.irfft", "fft.hfft", "var", "zeros_like"),
+)
+"""Operators with rules of their own, of each family; `make thorough` looks at all that torch has samples of."""
+COMMON_GRADIENTS: Final = ("mm", "softmax", "sum", "tanh", "unsqueeze")
+
+
+@pytest.mark.parametrize(
+    ("name", "backward"), [*[(name, False) for name in COMMON], *[(name, True) for name in COMMON_GRADIENTS]]
+)
+@pytest.mark.filterwarnings("ignore")
+def test_common_operators(name: str, backward: bool) -> None:
+    """Fails when a rule foresees other sizes, strides or dtypes than the operator gives, at some size."""
+    found = Found()
+    search(name, found, backward=backward)
+    assert not found.differences
+    assert found.runs
 
 
 @pytest.mark.thorough

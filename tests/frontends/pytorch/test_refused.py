@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable
 
 import pytest
-import torch
 from torch import randn
 
 from frontends.pytorch import (
@@ -119,27 +118,3 @@ def test_coverage_of_nothing() -> None:
     """Fails when coverage is judged before any arguments are known."""
     with pytest.raises(ShapeError, match="was never called"):
         compile(double).coverage()
-
-
-# ---------------------------------------------------------------------- unusual, and fine
-
-
-@pytest.mark.parametrize(
-    "make",
-    [
-        pytest.param(lambda: torch.randn(3, dtype=torch.complex64).conj().resolve_conj(), id="conjugated"),
-        pytest.param(lambda: torch.randn(3, dtype=torch.complex64).conj().imag, id="negated"),
-        pytest.param(lambda: randn(4).expand(3, 4), id="expanded"),
-        pytest.param(lambda: randn(9).as_strided((3, 3), (1, 2)), id="overlapping"),
-        pytest.param(lambda: torch.tensor(2.0), id="no dimensions"),
-        pytest.param(lambda: torch.zeros(0, 3), id="no elements"),
-        pytest.param(lambda: randn(2, 3, 1)[:, :, [0, 0]], id="indexed"),
-    ],
-)
-def test_tensors_that_work(make: Callable[[], torch.Tensor]) -> None:
-    """Fails when a tensor that is unusual, but no trouble, is refused or computed wrong."""
-    f = compile(lambda x: x * 2 + x.sum(), dynamic=True)
-    for _ in range(2):
-        x = make()
-        torch.testing.assert_close(f(x), f.fn(x))
-    assert len(f.variants) == 1

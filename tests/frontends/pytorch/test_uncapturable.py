@@ -18,17 +18,6 @@ from torch.utils.checkpoint import checkpoint, checkpoint_sequential
 from frontends.pytorch import compile
 
 
-class Partial(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.set_materialize_grads(False)
-        return x * 2, x * 3
-
-    @staticmethod
-    def backward(ctx, one, other):
-        return one * 2 if other is None else one * 2 + other * 3
-
-
 class Doubled(saved_tensors_hooks):
     def __init__(self) -> None:
         super().__init__(lambda tensor: tensor, lambda tensor: tensor * 2)
@@ -57,7 +46,6 @@ def dual(x):
 
 
 PROGRAMS = {
-    "some gradients": lambda x: Partial.apply(x)[0],
     "a reentrant checkpoint": lambda x: checkpoint(lambda y: y.sin().exp(), x, use_reentrant=True),
     "reentrant in sequence": lambda x: checkpoint_sequential([torch.sin, torch.cos], 2, x, use_reentrant=True),
     "copied": lambda x: copy.deepcopy(x.detach() + 1),

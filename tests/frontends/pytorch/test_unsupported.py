@@ -99,17 +99,6 @@ def test_a_trace_that_fails_is_no_error_where_the_program_is_none() -> None:
         assert COUNTS["calls"] == count
 
 
-def test_an_error_of_the_program_is_one_of_the_call() -> None:
-    """Fails when a call with wrong sizes makes later calls raise, or raises something else."""
-    compiled = compile(lambda x, y: x @ y, dynamic=True)
-    for _ in range(3):
-        with pytest.raises(RuntimeError, match="mat1 and mat2"):
-            compiled(torch.ones(2, 3), torch.ones(4, 5))
-    assert compiled(torch.ones(2, 3), torch.ones(3, 5)).shape == (2, 5)
-    with pytest.raises(RuntimeError, match="mat1 and mat2"):
-        compiled(torch.ones(2, 3), torch.ones(4, 5))
-
-
 def test_an_error_of_ours_is_not_hidden() -> None:
     """Fails when a wrong mark or statement is fall back to eager."""
     with pytest.raises(ShapeError):

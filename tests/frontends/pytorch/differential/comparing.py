@@ -12,7 +12,6 @@ from typing import Final
 
 import torch
 
-from frontends.pytorch import compile
 from tests.frontends.pytorch.differential.cases import SIZES, Case
 
 LOST_VIEW: Final = "is a view and its base or another view of its base has been modified inplace"
@@ -140,7 +139,7 @@ def plain(found: object, expected: object, where: str) -> None:
         assert found == expected, f"{where}: {found}, expected {expected}"
 
 
-def agrees(case: Case, backend: str) -> None:
+def agrees(case: Case, compiling: Callable[[Callable[..., object]], Callable[..., object]]) -> None:
     """Every call does what eager torch does: at the sizes that are traced, at others, and at the first ones again.
 
     Where eager has one of several views of which another was changed, so that it raises at any use, nothing is
@@ -150,7 +149,7 @@ def agrees(case: Case, backend: str) -> None:
     function, theirs = case.make()
     torch.manual_seed(0)
     again, ours = case.make()
-    compiled = compile(again, backend=backend, dynamic=True)
+    compiled = compiling(again)
     for number, sizes in enumerate((*SIZES, SIZES[0])):
         expected = outcome(function, case, sizes, theirs, number)
         found = outcome(compiled, case, sizes, ours, number)

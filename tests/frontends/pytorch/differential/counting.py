@@ -15,11 +15,13 @@ import logging
 import multiprocessing
 import warnings
 from collections import Counter
+from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import Final
 
 import torch
 
+from frontends.pytorch import compile
 from frontends.pytorch.dynamo.program import Program
 from frontends.pytorch.dynamo.skipped_frames import NO_OPERATORS
 from tests.frontends.pytorch.differential import comparing
@@ -48,20 +50,16 @@ def compared(name: str, backend: str, **options: bool) -> tuple[Program, str]:
     """A program after its calls, and the first difference from eager."""
     torch.compiler.reset()
     programs: list[Program] = []
-    made = comparing.compile
 
-    def compiling(*args: object, **given: object) -> object:
-        compiled = made(*args, **given, **options)  # type: ignore[call-overload]
+    def compiling(function: Callable[..., object]) -> Callable[..., object]:
+        compiled = compile(function, backend=backend, dynamic=True, **options)
         programs.append(compiled._program)
         return compiled
 
-    comparing.compile = compiling  # type: ignore[assignment]
     try:
-        comparing.agrees(PROGRAMS[name], backend)
+        comparing.agrees(PROGRAMS[name], compiling)
     except AssertionError as error:
         return programs[0], str(error).partition("\n")[0]
-    finally:
-        comparing.compile = made
     return programs[0], ""
 
 

@@ -4,6 +4,7 @@ import warnings
 
 import pytest
 
+from frontends.pytorch import compile
 from tests.frontends.pytorch.differential.comparing import agrees
 from tests.frontends.pytorch.differential.generated import generated, written
 
@@ -15,7 +16,7 @@ def check(seed: int, backend: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            agrees(generated(seed), backend)
+            agrees(generated(seed), lambda function: compile(function, backend=backend, dynamic=True))
         except AssertionError as error:
             raise AssertionError(f"{error}\n{written(seed)}") from None
 

@@ -6,23 +6,17 @@ import logging
 import math
 import subprocess
 import sys
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy
 import pytest
 import torch
-from torch.utils._pytree import tree_leaves
 
 from frontends.pytorch.dynamo import backend
 from frontends.pytorch.dynamo.backend import Graph, symshape
 from frontends.pytorch.symbolic.tensor import Result
 from shapes.errors import ShapeError
-from tests.frontends.pytorch.dynamo.programs import PROGRAMS
-
-BY_OPERATORS: set[tuple[str, bool]] = set()
-"""Programs of which some graph is not compiled."""
 
 
 @pytest.fixture
@@ -39,48 +33,6 @@ def regions(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Graph]]:
     torch.compiler.reset()
     yield seen
     torch.compiler.reset()
-
-
-def outcome(function: Callable[..., Any], x: torch.Tensor, y: torch.Tensor) -> object:
-    """The results of a call, the gradients of its leaves, and the state of its arguments and of torch afterwards."""
-    leaves = [each.clone().requires_grad_(each.requires_grad) for each in (x, y)]
-    given = [leaf * 1 if leaf.requires_grad else leaf for leaf in leaves]
-    torch.manual_seed(0)
-    returned: Any = function(*given)
-    learned = [each for each in tree_leaves(returned) if isinstance(each, torch.Tensor) and each.requires_grad]
-    gradients: object = ()
-    if learned:
-        gradients = torch.autograd.grad(sum([each.sum() for each in learned]), leaves, allow_unused=True)
-    return returned, given, gradients, torch.get_rng_state(), torch.is_grad_enabled()
-
-
-@pytest.mark.parametrize("learned", [False, True], ids=["inference", "training"])
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_as_eager_torch(name: str, learned: bool, regions: list[Graph]) -> None:
-    """A program compiled by Dynamo and our backend does what it does in Python."""
-    compiled = torch.compile(PROGRAMS[name], backend=symshape, dynamic=True)
-    for size in (3, 5, 2):
-        x, y = torch.randn(size, 4).requires_grad_(learned), torch.randn(size, 4).requires_grad_(learned)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            expected, found = outcome(PROGRAMS[name], x, y), outcome(compiled, x, y)
-        same(found, expected)
-    assert regions
-    by_operators = [region.reason for region in regions if region.reason or not region.variants]
-    assert bool(by_operators) == ((name, learned) in BY_OPERATORS), by_operators
-
-
-def same(found: object, expected: object) -> None:
-    """Values, strides and the need of gradients."""
-    one, other = tree_leaves(found), tree_leaves(expected)
-    assert len(one) == len(other)
-    for a, b in zip(one, other):
-        assert type(a) is type(b)
-        if isinstance(b, torch.Tensor):
-            torch.testing.assert_close(a, b)
-            assert (a.stride(), a.requires_grad) == (b.stride(), b.requires_grad)
-        else:
-            assert a == b
 
 
 def test_one_variant_for_all_sizes(regions: list[Graph]) -> None:
@@ -237,21 +189,6 @@ def test_modes_are_left_when_a_trace_fails(regions: list[Graph]) -> None:
     torch.testing.assert_close(torch.compile(program, backend=symshape)(x), program(x))
     assert torch.is_grad_enabled()
     assert torch._C._functorch.maybe_current_level() is None
-
-
-def test_a_checkpoint_that_is_not_compiled(regions: list[Graph], monkeypatch: pytest.MonkeyPatch) -> None:
-    """A checkpoint that runs operator by operator is recomputed with the same random numbers."""
-
-    def found(self: object, args: object) -> Any:
-        raise KeyError("not traced")
-
-    monkeypatch.setattr(backend.CompiledGraph, "_traced", found)
-    for name in ("a_checkpoint_with_dropout", "a_checkpoint_in_another"):
-        compiled = torch.compile(PROGRAMS[name], backend=symshape, dynamic=True)
-        for size in (3, 5):
-            x = torch.linspace(0, 1, size * 4).reshape(size, 4).requires_grad_()
-            same(outcome(compiled, x, x), outcome(PROGRAMS[name], x, x))
-    assert len(regions) == 2 and all(region.reason for region in regions)
 
 
 def test_it_is_found_by_name() -> None:

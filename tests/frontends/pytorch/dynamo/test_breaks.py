@@ -1,6 +1,5 @@
 """Programs with graph breaks: always right, and the operators between breaks run in captured graphs."""
 
-import copy
 import math
 
 import pytest
@@ -11,13 +10,6 @@ from frontends.pytorch import compile
 from frontends.pytorch.dynamo.program import Program
 
 F = torch.nn.functional
-
-
-def item(x):
-    y = x.relu().sum(-1)
-    if y.max().item() > 1:
-        y = y / y.max()
-    return y.view(-1, 1) * x
 
 
 def assert_same(found, wanted):
@@ -32,49 +24,6 @@ def assert_same(found, wanted):
 
 
 BACKENDS = pytest.mark.parametrize("backend", ["eager", "cpu"])
-
-
-def saved_outputs(x):
-    y = torch.exp(x)
-    s = y.sum().item()
-    return torch.softmax(y * s * 1e-3, -1) * torch.sigmoid(x) + F.layer_norm(y, (y.shape[-1],))
-
-
-@BACKENDS
-@pytest.mark.parametrize("program", [item, saved_outputs], ids=lambda program: program.__name__)
-def test_gradients_equal_eager(program, backend):
-    """A gradient through a break is that of eager."""
-    compiled = compile(program, backend=backend, dynamic=True)
-    for rows in (3, 4, 3):
-        x = torch.randn(rows, 4, requires_grad=True)
-        mine = x.detach().clone().requires_grad_()
-        program(x).sum().backward()
-        compiled(mine).sum().backward()
-        torch.testing.assert_close(mine.grad, x.grad)
-        assert type(mine.grad) is torch.Tensor
-
-
-@BACKENDS
-def test_buffers_of_a_module(backend):
-    """A module that keeps statistics counts each call once."""
-    norm = torch.nn.BatchNorm1d(4)
-    other = copy.deepcopy(norm)
-
-    def program(module, x):
-        y = module(x)
-        if y.sum().item() > 100:
-            y = -y
-        return module(y) * module.running_mean
-
-    compiled = compile(program, backend=backend, dynamic=True)
-    for rows in (3, 5, 3):
-        x = torch.randn(rows, 4)
-        wanted, found = program(norm, x), compiled(other, x)
-        assert_same(found, wanted)
-        assert_same(list(other.buffers()), list(norm.buffers()))
-        wanted.sum().backward()
-        found.sum().backward()
-        torch.testing.assert_close(other.weight.grad, norm.weight.grad)
 
 
 class Block(torch.nn.Module):
@@ -128,46 +77,6 @@ def test_sizes_known_only_in_the_run_stay_open():
         x = torch.rand(rows)
         assert_same(compiled(x), program(x))
     assert len(compiled.graphs) == graphs
-
-
-def test_arguments_that_share_memory():
-    """A change of an argument reaches others in its memory."""
-
-    def program(x, y):
-        x.mul_(2)
-        z = y + 1
-        return z * z.max().item(), y.sum()
-
-    compiled = compile(program, backend="cpu", dynamic=True)
-    for rows in (3, 4, 5):
-        for start in (0, 2, rows):
-            x = torch.randn(2 * rows)
-            mine = x.clone()
-            assert_same(compiled(mine[:rows], mine[start : start + rows]), program(x[:rows], x[start : start + rows]))
-            assert_same(mine, x)
-
-
-def test_kinds_of_a_stretch():
-    """Kernels for one dtype, rank or order of axes do not run for another."""
-    compiled = compile(item, backend="cpu", dynamic=True)
-    for dtype in (torch.float32, torch.int64):
-        for rows in (3, 5, 1):
-            for x in (torch.arange(rows * 4).reshape(rows, 4), torch.arange(rows * 4).reshape(4, rows).t()):
-                assert_same(compiled(x.to(dtype)), item(x.to(dtype)))
-
-
-def test_numbers_of_a_stretch():
-    """A number that data decides is neither a constant of the kernels nor makes new ones on each call."""
-
-    def program(x):
-        factor = x.mean().item()
-        whole = int(x.abs().sum().item())
-        return x * factor + whole, x.new_full((whole % 5 + 1,), factor), torch.arange(whole % 7), x[whole % 3 :] ** 2
-
-    compiled = compile(program, backend="cpu", dynamic=True)
-    for rows in (4, 5, 6, 7, 8, 9):
-        x = torch.randn(rows, 3) * 10
-        assert_same(compiled(x), program(x))
 
 
 @BACKENDS

@@ -6,8 +6,6 @@ function is called twice; without a step in between, nothing is traced anew.
 
 from __future__ import annotations
 
-import functools
-import types
 from collections.abc import Callable
 from decimal import Decimal, localcontext
 
@@ -35,28 +33,6 @@ def floats_that_are_equal():
         lambda: held.__setitem__(0, -0.0),
         lambda: held.__setitem__(1, 1.0),
         lambda: held.__setitem__(1, True),
-    ]
-
-
-@case
-def absent_attribute():
-    held = types.SimpleNamespace()
-    return lambda x: x * (7 if getattr(held, "seven", False) else 2), [
-        lambda: setattr(held, "seven", True),
-        lambda: delattr(held, "seven"),
-    ]
-
-
-@case
-def class_attribute_and_instance_attribute():
-    class Own:
-        shared = 2.0
-
-    held = Own()
-    return lambda x: x * held.shared, [
-        lambda: setattr(Own, "shared", 3.0),
-        lambda: setattr(held, "shared", 4.0),
-        lambda: delattr(held, "shared"),
     ]
 
 
@@ -96,21 +72,6 @@ def closure_of_a_callee():
 
     held = {"inner": inner}
     return lambda x: held["inner"](x), [lambda: change(3.0), lambda: held.update(inner=lambda x: x * 4)]
-
-
-@case
-def remembered_results():
-    settings = {"factor": 2.0}
-
-    @functools.lru_cache
-    def factor():
-        return settings["factor"]
-
-    def change():
-        settings.update(factor=4.0)
-        factor.cache_clear()
-
-    return lambda x: x * factor(), [lambda: settings.update(factor=3.0), factor.cache_clear, change]
 
 
 FACTOR = 2.0
@@ -250,16 +211,6 @@ def test_changed_between_calls_of_kernels(name: str) -> None:
 def test_changed_between_calls_with_breaks(name: str) -> None:
     """Code behind a graph break notices that the state it read when captured has changed."""
     check(name, "eager", broken)
-
-
-def test_a_lazy_module_is_traced_once_it_knows_its_sizes() -> None:
-    """A lazy module can be called, and its parameters have plain sizes."""
-    module = torch.nn.Sequential(torch.nn.LazyLinear(4), torch.nn.LazyBatchNorm1d())
-    f = compile(module, dynamic=True)
-    assert f(torch.ones(3, 5)).shape == (3, 4)
-    for rows in (4, 7):
-        x = torch.randn(rows, 5)
-        torch.testing.assert_close(f(x), module(x))
 
 
 def test_the_precision_of_decimals_is_read() -> None:

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import copy
-import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import pytest
 import torch
-from hypothesis import HealthCheck, given, settings
 
 from frontends.pytorch import trace
 from frontends.pytorch.errors import Unsupported
 from frontends.pytorch.graphs.functional import functional
-from shapes.errors import UndecidedGuard
-from tests.effort import examples
 from tests.frontends.pytorch import test_mutation
 from tests.frontends.pytorch.against_eager import Program, same
-from tests.frontends.pytorch.test_random_programs import Program as RandomProgram
-from tests.frontends.pytorch.test_random_programs import against_graph, programs
 
 randn = torch.randn
 
@@ -101,22 +95,3 @@ def test_refused(program: Program) -> None:
     """Fails when memory that grows or moves is left out without a word."""
     with pytest.raises(Unsupported, match="mutates its argument"):
         functional(trace(program, (randn(4, 3),)))
-
-
-@settings(max_examples=examples(100), suppress_health_check=list(HealthCheck), deadline=None)
-@given(programs())
-def test_random_programs(drawn: tuple[RandomProgram, dict[str, int], list[dict[str, int]]]) -> None:
-    """Fails when a random program and its form without changes in place differ."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        check(*drawn)
-
-
-def check(program: RandomProgram, sizes: Mapping[str, int], others: Sequence[Mapping[str, int]]) -> None:
-    try:
-        variant = trace(program, program.inputs(sizes))
-        form = functional(variant)
-    except (UndecidedGuard, Unsupported):
-        return
-    pure(form.graph)
-    against_graph(program, variant, lambda inputs: form.graph(*inputs), (sizes, *others))

@@ -129,8 +129,13 @@ def test_a_selection_stays(name: str) -> None:
         assert_same(outcome(run, given), outcome(STAY[name], given))
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize("name", [*FORMS, *STAY])
+QUICK: Final = ("a scalar", "another's elements", "rows", "columns", "index_put_", "the others")
+
+
+@pytest.mark.parametrize("name", [
+    pytest.param(name, marks=() if name.removeprefix("update: ") in QUICK else pytest.mark.thorough)
+    for name in (*FORMS, *STAY)
+])  # fmt: skip
 def test_compiled(name: str) -> None:
     """The kernels of a form give other values than eager torch, or it is no whole graph."""
     form = {**FORMS, **STAY}[name]

@@ -9,8 +9,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from backends.loops.nodes import Memory
-from backends.loops.program import Call
 from frontends.pytorch import compile
 
 aten = torch.ops.aten
@@ -70,15 +68,6 @@ def test_as_eager(kind: type[nn.Module], form: torch.memory_format) -> None:
         for one, other in zip(found, expected, strict=True):
             torch.testing.assert_close(one, other, rtol=2e-3, atol=2e-3)
             assert form is torch.channels_last or one.stride() == other.stride()
-
-
-def convolutions(program: Program, *inputs: Tensor) -> list[list[Memory]]:
-    """Inputs and outputs of the convolutions in the compiled forward."""
-    compiled = compile(program, backend="cpu", dynamic=True)
-    compiled(*inputs)
-    lowered = compiled.variants[-1].running.hosts[0].program
-    calls = [each for each in lowered.steps if isinstance(each, Call) and each.target is aten.convolution.default]
-    return [[call.arguments[0], lowered.build.memory(call.results[0])] for call in calls]
 
 
 NORMS = ((1, torch.float32), (2, torch.float32), (6, torch.float32), (2, torch.float64), (2, torch.bfloat16))

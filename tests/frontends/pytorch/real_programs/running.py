@@ -30,6 +30,7 @@ from frontends.pytorch import compile
 from frontends.pytorch.dynamo.backend import Graph
 from frontends.pytorch.dynamo.compiled import Compiled
 from frontends.pytorch.dynamo.skipped_frames import BREAKS, NO_OPERATORS, in_short
+from tests.frontends.pytorch.observed import differences, numbers
 
 SIZES = (3, 5, 5, 2, 7, 4, 3)
 SMALL = ("functions", "iterators", "containers", "classes", "flow", "outside", "tensors", "modules")
@@ -122,20 +123,7 @@ def of_one(feature: str) -> Callable[[Callable[[torch.Tensor], object]], Callabl
     return added
 
 
-@dataclass(frozen=True)
-class Seen:
-    """The state that can be observed after a call."""
-
-    returned: list[object]
-    raised: str
-    kept: list[object]
-    printed: str
-    random: torch.Tensor
-    others: list[object]
-    settings: tuple[object, ...]
-
-
-def observed(case: Case, compiling: Compiling) -> Iterator[Seen]:
+def observed(case: Case, compiling: Compiling) -> Iterator[dict[str, object]]:
     """The observations of each call."""
     torch.manual_seed(0)
     call, state = case.make(compiling)
@@ -152,45 +140,26 @@ def observed(case: Case, compiling: Compiling) -> Iterator[Seen]:
                 raised = f"{type(error).__name__}: {error}"
         settings = torch.is_grad_enabled(), torch.is_autocast_enabled("cpu"), torch.get_default_dtype()
         others = [random.random(), float(np.random.rand())]
-        yield Seen(returned, raised, plain(state()), printed.getvalue(), torch.get_rng_state(), others, settings)
+        yield {
+            "returned": returned,
+            "raises": raised,
+            "kept": plain(state()),
+            "prints": printed.getvalue(),
+            "random numbers": [torch.get_rng_state().tolist(), others],
+            "settings": settings,
+        }
 
 
 def plain(value: object) -> list[object]:
-    """The leaves, tensors as copies with what else there is to see of them."""
+    """The leaves, of tensors all that there is to see."""
     found: list[object] = []
     for leaf in tree_leaves(value):
         if isinstance(leaf, torch.Tensor):
-            found += [leaf.detach().clone(), leaf.requires_grad, leaf.grad_fn is None, type(leaf).__name__]
+            found += [numbers(leaf.detach()), leaf.requires_grad, leaf.grad_fn is None, type(leaf).__name__]
             found += plain(leaf.grad) if leaf.is_leaf else ()
         else:
             found.append(leaf.tolist() if isinstance(leaf, np.ndarray) else leaf)
     return found
-
-
-def differences(found: Seen, expected: Seen) -> Iterator[str]:
-    for what in ("returned", "kept"):
-        one, other = getattr(found, what), getattr(expected, what)
-        if len(one) != len(other):
-            yield f"{what}: {len(one)} values, not {len(other)}"
-        for a, b in zip(one, other):
-            if isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor):
-                if a.shape != b.shape or a.dtype != b.dtype or a.stride() != b.stride():
-                    yield f"{what}: {a.dtype}{list(a.shape)}{a.stride()}, not {b.dtype}{list(b.shape)}{b.stride()}"
-                elif not torch.allclose(a, b, rtol=1e-4, atol=1e-5, equal_nan=True):
-                    yield f"{what}: {a}, not {b}"
-            elif isinstance(a, float) and isinstance(b, float):
-                if abs(a - b) > 1e-5 * max(1.0, abs(b)):
-                    yield f"{what}: {a}, not {b}"
-            elif type(a) is not type(b) or a != b:
-                yield f"{what}: {a!r}, not {b!r}"
-    if found.raised != expected.raised:
-        yield f"raises {found.raised!r}, not {expected.raised!r}"
-    if found.printed != expected.printed:
-        yield f"prints {found.printed!r}, not {expected.printed!r}"
-    if not torch.equal(found.random, expected.random) or found.others != expected.others:
-        yield "the state of the random numbers differs"
-    if found.settings != expected.settings:
-        yield f"settings {found.settings}, not {expected.settings}"
 
 
 def compared(case: Case, compiling: Compiling) -> tuple[str, ...]:
@@ -203,7 +172,7 @@ def compared(case: Case, compiling: Compiling) -> tuple[str, ...]:
         [
             f"call {number} of size {SIZES[number]}: {text}"
             for number, (one, other) in enumerate(zip(found, expected))
-            for text in differences(one, other)
+            for text in differences(one, other, tolerance=1e-4)
         ]
     )
 

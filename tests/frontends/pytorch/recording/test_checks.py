@@ -4,8 +4,7 @@ import pytest
 import torch
 
 from frontends.pytorch import compile, trace
-from frontends.pytorch.errors import Unsupported
-from shapes.errors import ShapeError, UndecidedGuard
+from shapes.errors import ShapeError
 
 
 def checked(x):
@@ -30,19 +29,6 @@ def test_check_is_asserted_early():
         variant.graph(torch.tensor([1, 0]))
     with pytest.raises(RuntimeError):
         variant.graph(torch.tensor([100, 1]))
-
-
-def test_check_settles_a_branch():
-    """A program branches on a condition that it has checked."""
-
-    def program(x):
-        n = x.sum().item()
-        torch._check(n % 4 == 0)
-        return x + 1 if n % 4 == 0 else x - 1
-
-    variant = trace(program, (torch.tensor([3, 5]),))
-    assert variant.guards == ()
-    assert len(variant.runtime_asserts) == 1
 
 
 def test_check_on_sizes_of_arguments_is_a_guard():
@@ -79,17 +65,6 @@ def test_assert_on_a_size():
     assert [str(guard) for guard in variant.guards] == ["x.shape[0] == x.shape[1]"]
 
 
-def test_assert_on_data():
-    """An assertion on data is undecided, not taken for true."""
-
-    def program(x):
-        assert x.sum() > 0
-        return x
-
-    with pytest.raises(UndecidedGuard, match=r"test_checks\.py:\d+"):
-        trace(program, (torch.randn(3),))
-
-
 def test_contradicted_check():
     """A check that cannot hold is an error of the trace."""
 
@@ -99,22 +74,6 @@ def test_contradicted_check():
 
     with pytest.raises((ShapeError, RuntimeError)):
         trace(program, (torch.randn(3),))
-
-
-def test_symbolic_functions_of_torch():
-    """`torch.sym_*` do not concretize sizes."""
-
-    def program(x):
-        n, m = x.shape
-        larger = torch.sym_max(n, m) + torch.sym_min(n, 3) + torch.sym_int(torch.sym_float(n) / 2)
-        return x.new_ones(larger + torch.sym_ite(n > 4, n, m) + torch.sym_sum([n, m, 1]))
-
-    variant = trace(program, (torch.randn(6, 2),))
-    assert variant.guards == ()
-    for sizes in ((6, 2), (1, 9), (5, 5)):
-        x = torch.randn(*sizes)
-        n, m = sizes
-        assert variant.graph(x)[0].shape[0] == max(n, m) + min(n, 3) + n // 2 + (n if n > 4 else m) + n + m + 1
 
 
 def test_the_class_of_an_error():

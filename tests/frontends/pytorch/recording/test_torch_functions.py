@@ -26,6 +26,8 @@ FREE = {
     "sin of a float": lambda x: x * torch._sym_sin(x.shape[0] * 0.5),
     "sym_ite": lambda x: x.new_ones(torch.sym_ite(x.shape[0] > 4, x.shape[0], 4)),
     "sym_not": lambda x: x * torch.sym_ite(torch.sym_not(x.shape[0] > 4), 1.5, 2.5),
+    "signs": lambda x: x * -x.shape[0] + +x.shape[1],
+    "a power": lambda x: x * x.shape[0] ** 0.5,
     "sum": lambda x: x.new_ones(sum(x.shape)),
     "sym_sum": lambda x: x.new_ones(torch.sym_sum([*x.shape, 3])),
     "math.prod": lambda x: x.new_ones(math.prod(x.shape)),

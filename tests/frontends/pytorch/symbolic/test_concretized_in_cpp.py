@@ -12,25 +12,12 @@ def diagonal(x):
     return made + x.sum()
 
 
-def nested(x):
-    inner = lambda y: y + torch.cond(y.mean() > 0.1, lambda z: z * 10, lambda z: -z, (y,))  # noqa: E731
-    return torch.cond(x.sum() > 0, torch.sin, inner, (x,))
-
-
-def nested_over_given(x):
-    low, high = x.sum() > 0, x.sum() < 0.5
-    inner = lambda y: y + torch.cond(high, lambda z: z * 10, lambda z: -z, (y,))  # noqa: E731
-    return torch.cond(low, inner, torch.sin, (x,))
-
-
 CAPTURED = {
     "list of numbers": lambda x: torch.tensor([x.sum(), 2]),
     "list of lists of numbers": lambda x: torch.tensor([[x.sum(), 2.5], [x.shape[0], x.mean()]]),
     "of two dtypes": lambda x: torch.tensor([x.long().sum(), True]),
     "new_tensor of numbers": lambda x: x.new_tensor([x.sum(), 2]),
     "diagonal filled": diagonal,
-    "branch in a branch": nested,
-    "branch in a branch over what is around": nested_over_given,
 }
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from frontends.pytorch import compile, explain, report
+from frontends.pytorch import compile
 from frontends.pytorch.dynamo.program import Program
 from shapes.reports.files import read_folder
 from shapes.reports.records import Entry
@@ -123,26 +123,6 @@ def test_what_to_do_is_what_helps(function, calls, advice: str) -> None:
     first, cause, *rest = f.explain().splitlines()
     assert first.endswith(("recompilations", " 1 recompilation"))
     assert cause.startswith("  variant") and (not last.remedy or any(last.remedy in each for each in rest[:8]))
-
-
-def test_a_mark_that_is_advised_helps() -> None:
-    """Whoever follows the advice has as many variants as before."""
-    f = compile(doubled, dynamic=True)
-    for size in (3, 5):
-        f(torch.ones(size))
-    assert len(f.variants) == 1 and f.explain().startswith("doubled: 1 variant\n")
-
-
-def test_both_spellings_have_one_report() -> None:
-    """`torch.compile` has another report than `compile`."""
-    ours, theirs = compile(branch, dynamic=True), torch.compile(branch, backend="symshape", dynamic=True)
-    for size in (3, 5):
-        ours(torch.ones(size)), theirs(torch.ones(size))
-    assert ours.explain() == explain(theirs) == explain(ours)
-    guards = [each.guards for each in ours.report().variants]
-    assert (
-        [each.guards for each in report(theirs).variants] == [each.guards for each in report(ours).variants] == guards
-    )
 
 
 PROGRAM = """
