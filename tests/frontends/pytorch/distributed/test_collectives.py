@@ -115,7 +115,7 @@ def graphs(rank: int, *, names: tuple[str, ...]) -> dict[str, tuple[int, list[st
 
 @pytest.mark.thorough
 def test_one_variant_of_each_collective() -> None:
-    """A collective is no longer part of a graph, or is with sizes for constants; the ones that end a graph are known."""
+    """A collective is no longer part of a graph, or has constants for sizes; the ones that end a graph are known."""
     for found in run(2, partial(graphs, names=(*WHOLE, *BROKEN))):
         assert found is not None
         for name, (variants, breaks) in found.items():

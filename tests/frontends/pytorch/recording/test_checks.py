@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from frontends.pytorch import compile, trace
+from frontends.pytorch.errors import Unsupported
 from shapes.errors import ShapeError
 
 
