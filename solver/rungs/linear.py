@@ -12,8 +12,8 @@ witness).
     >>> known = Facts.empty(terms)
     >>> for symbol in (x, y, z):
     ...     known = known.declare_range(symbol, 0, None)
-    >>> known = known.learn_prop(terms.le(x, y)).learn_prop(terms.le(2 * y, z))
-    >>> decide(known, terms.le(x + y, z)).rung
+    >>> known = known.learn_prop(terms.le(x + 2 * y, z)).learn_prop(terms.le(2 * x + y, z))
+    >>> decide(known, terms.le(3 * x + 3 * y, 2 * z)).rung
     'linear'
 """
 

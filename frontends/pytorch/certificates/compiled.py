@@ -29,6 +29,7 @@ from torch._dynamo.eval_frame import OptimizedModule, _debug_get_cache_entry_lis
 
 from frontends.pytorch.certificates.shape_envs import Reader, first_use
 from frontends.pytorch.dynamo.direct_calls import GRAPH, RESUMED
+from frontends.pytorch.dynamo.explaining import context_of
 from frontends.pytorch.dynamo.graph_sizes import environment_of
 from frontends.pytorch.errors import rejected
 from shapes.certification.certificates import Condition, Conditions
@@ -53,12 +54,11 @@ def is_compiled(compiled: object) -> bool:
 
 def of_compiled(compiled: Any) -> tuple[list[Conditions], bool]:
     """The guards of each entry, and whether entries are alternatives, which they are unless guards are dropped."""
-    if isinstance(compiled, torch.nn.Module) and not isinstance(compiled, OptimizedModule):
-        # compiled in place: `module.compile()`
-        context, original = context_of(compiled._compiled_call_impl), compiled
-    else:
-        context = context_of(compiled)
-        original = compiled._orig_mod if isinstance(compiled, OptimizedModule) else compiled._torchdynamo_orig_callable
+    context, original = context_of(compiled), compiled
+    if isinstance(compiled, OptimizedModule):
+        original = compiled._orig_mod
+    elif not isinstance(compiled, torch.nn.Module):
+        original = compiled._torchdynamo_orig_callable
     function = function_of(original)
     entries = entries_of(function, context) if function is not None else []
     if not entries:
@@ -71,14 +71,6 @@ def of_compiled(compiled: Any) -> tuple[list[Conditions], bool]:
         found = [each for each in found if is_for(each, original)]
     hooks = getattr(getattr(context, "callback", None), "hooks", None)
     return found, getattr(hooks, "guard_filter_fn", None) is None
-
-
-def context_of(compiled: Any) -> Any:
-    """The compilation context of a compiled function."""
-    if isinstance(compiled, OptimizedModule):
-        return compiled.dynamo_ctx
-    cells = [cell.cell_contents for cell in getattr(compiled, "__closure__", None) or ()]
-    return next((each for each in cells if hasattr(each, "callback") and hasattr(each, "compiler_config")), None)
 
 
 def is_for(read: Conditions, module: torch.nn.Module) -> bool:

@@ -1,14 +1,15 @@
-"""Decompositions of selection by index.
+"""Decompositions of selection by index and of block-diagonal assembly.
 
     >>> import torch
     >>> from frontends.pytorch import trace
-    >>> variant = trace(torch.combinations, (torch.arange(4),))
-    >>> variant.guards, variant.graph(torch.arange(3))[0].tolist()
-    ((), [[0, 1], [0, 2], [1, 2]])
+    >>> variant = trace(torch.block_diag, (torch.ones(2, 3),))
+    >>> variant.guards, tuple(variant.graph(torch.ones(4, 5))[0].shape)
+    ((), (4, 5))
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final, TypeAlias
 
@@ -60,3 +61,9 @@ def masked_select_backward(grad: Tensor, input: Tensor, mask: Tensor) -> Tensor:
     sizes = torch.broadcast_shapes(input.shape, mask.shape)
     # written in place, since a new tensor would not have the input's layout
     return torch.zeros_like(input.expand(sizes)).masked_scatter_(mask, grad)
+
+
+@composite(aten.block_diag.default)
+def block_diag(tensors: Sequence[Tensor]) -> Tensor:
+    """Blocks on the diagonal, zeros elsewhere."""
+    return torch._refs._block_diag_iterable(tensors) if tensors else torch.empty(1, 0)

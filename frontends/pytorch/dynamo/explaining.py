@@ -45,10 +45,7 @@ def report(compiled: Any) -> Report:
         return compiled._program.report()
     function = getattr(compiled, "_compiled_call_impl", None) or compiled
     fn = getattr(function, "_orig_mod", None) or getattr(function, "_torchdynamo_orig_callable", None)
-    configured = getattr(function, "get_compiler_config", None)
-    # a closure over torch's context, in which the function is compiled
-    context = getclosurevars(configured).nonlocals.get("self") if isfunction(configured) else None
-    wrapper = CAPTURES.wrapper(getattr(context, "callback", None))
+    wrapper = CAPTURES.wrapper(getattr(context_of(compiled), "callback", None))
     if wrapper is None:
         rejected(f"explain({compiled!r}): expected a compiled function", 'torch.compile(f, backend="symshape")')
     captured = CAPTURES.captured(wrapper)
@@ -59,3 +56,11 @@ def report(compiled: Any) -> Report:
         captured = CAPTURES.captured(known[0]) if known else captured
     module: Any = compiled if function is not compiled and function is not fn else fn
     return captured.report(module)
+
+
+def context_of(compiled: Any) -> Any:
+    """Torch's context in which a function or module is compiled; None for one that `torch.compile` has not given."""
+    function = getattr(compiled, "_compiled_call_impl", None) or compiled
+    configured = getattr(function, "get_compiler_config", None)
+    # a closure over the context
+    return getclosurevars(configured).nonlocals.get("self") if isfunction(configured) else None

@@ -1,4 +1,4 @@
-"""Group normalization and gradients; other normalizations are decomposed (`decomposed`)."""
+"""Group normalization and its gradient; other normalizations are decomposed (`decomposed`)."""
 
 from __future__ import annotations
 

@@ -37,6 +37,8 @@ CALLS = {
     "solve_triangular": (lambda a, b: torch.linalg.solve_triangular(a, b, upper=True), (4, 4), (4, 3)),
     "flip": (lambda x: x.flip(0).diff(dim=0), (5, 3)),
     "sums of rows": (lambda x: torch.linalg.matrix_norm(x, ord=float("inf"), dim=(-1, 0)), (5, 2, 3)),
+    "block_diag": (torch.block_diag, (2, 3), (4, 5)),
+    "layer_norm": (lambda x: torch.nn.functional.layer_norm(x, x.shape[1:]), (4, 5)),
     "batch_norm": (lambda x: torch.nn.functional.batch_norm(x, None, None, training=True), (4, 2, 3)),
 }
 
