@@ -65,13 +65,17 @@ CALLS: Final[dict[str, tuple[Callable[..., object], tuple[torch.Tensor, ...]]]] 
 }
 LEARNED: Final[dict[str, tuple[Callable[..., object], tuple[torch.Tensor, ...]]]] = {
     "batch norm": (lambda x: functional.batch_norm(x, None, None, training=True).square(), (image(5, 6, 7),)),
-    "batch norm of images": (lambda x: functional.batch_norm(x, None, None, training=True), (image(2, 6, 4, 5),)),
-    "layer norm": (lambda x: functional.layer_norm(x, (6,)), (image(4, 5, 6),)),
-    "group norm": (lambda x: functional.group_norm(x, 2), (image(2, 6, 4, 5),)),
+    "batch norm of images": (
+        lambda x, w: functional.batch_norm(x, torch.zeros(6), torch.ones(6), w, w, training=True),
+        (image(2, 6, 4, 5), image(6)),
+    ),
+    "layer norm": (lambda x, w: functional.layer_norm(x, (6,), w, w * 2), (image(4, 5, 6), image(6))),
+    "group norm": (lambda x, w: functional.group_norm(x, 2, w, w * 2), (image(2, 6, 4, 5), image(6))),
+    "max_pool2d": (lambda x: functional.max_pool2d(x, 3, 2, 1), (image(2, 3, 6, 7),)),
     "conv2d": (functional.conv2d, (image(2, 6, 7, 8), image(4, 6, 3, 3))),
     "adaptive pool": (lambda x: functional.adaptive_avg_pool2d(x, 2), (image(2, 3, 4, 5),)),
-    "bilinear": (lambda x: functional.interpolate(x, size=(5, 7), mode="bilinear"), (image(2, 3, 4, 5),)),
-    "nearest": (lambda x: functional.interpolate(x, size=(5, 7)), (image(2, 3, 4, 5),)),
+    "bilinear": (lambda x: functional.interpolate(x, size=(5, 7), mode="bilinear").exp(), (image(2, 3, 4, 5),)),
+    "nearest": (lambda x: functional.interpolate(x, size=(5, 7)).exp(), (image(2, 3, 4, 5),)),
     "joined": (lambda x, y: torch.cat([x, y], 1), (image(4, 5, 6), image(4, 2, 6))),
     "stacked": (lambda x, y: torch.stack([x, y], 1), (image(4, 5, 6), image(4, 5, 6))),
     "padded": (lambda x: functional.pad(x, (1, 2, 0, 3)), (image(2, 3, 4, 5),)),
