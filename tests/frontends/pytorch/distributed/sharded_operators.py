@@ -35,8 +35,10 @@ TOGETHER: Final = 30
 """Operators of one pair of processes."""
 LIMIT: Final = 900
 """Seconds for them."""
-RANDOM: Final = ("dropout", "rand", "bernoulli", "multinomial", "uniform", "normal", "cauchy", "geometric", "exponential",
-                 "empty", "rrelu", "gumbel")  # fmt: skip
+RANDOM: Final = (
+    "dropout", "rand", "bernoulli", "multinomial", "uniform", "normal", "cauchy", "geometric", "exponential", "empty",
+    "rrelu", "gumbel",
+)  # fmt: skip
 """Parts of names of operators without one result."""
 
 

@@ -115,7 +115,7 @@ def graphs(rank: int, *, names: tuple[str, ...]) -> dict[str, tuple[int, list[st
 
 @pytest.mark.thorough
 def test_one_variant_of_each_collective() -> None:
-    """A collective is no longer part of a graph, or is with sizes for constants; the ones that end a graph are known."""
+    """A collective ends a graph, of which that is not known, or has sizes for constants."""
     for found in run(2, partial(graphs, names=(*WHOLE, *BROKEN))):
         assert found is not None
         for name, (variants, breaks) in found.items():
