@@ -13,7 +13,7 @@ then cuts it off (`solver.rungs.lemmas`), or the prover branches on the cases in
     >>> for symbol in (x, y, z):
     ...     known = known.declare_range(symbol, None, None)
     >>> sizes = [terms.maximum(e, -e) for e in (x - y, y - z, x - z)]                  # |x - y|, |y - z|, |x - z|
-    >>> decide(known, terms.ge(sizes[0] + sizes[1], sizes[2])).rung
+    >>> decide(known, terms.ge(sizes[0] + sizes[1], sizes[2]), rungs=frozenset({"refine"})).rung
     'refine'
 """
 

@@ -21,6 +21,7 @@ from typing import Any, Final, NoReturn
 
 import sympy
 import torch
+from torch._dynamo.exc import TensorifyScalarRestartAnalysis
 from torch._guards import TracingContext
 from torch.utils._sympy.symbol import SymT, symbol_is_type
 
@@ -155,7 +156,8 @@ class Graph:
         except (UndecidedBranch, Unsupported) as error:
             # AOTAutograd needs the values of a ragged tensor's lengths
             self._left(error)
-        except ShapeError:
+        except (ShapeError, TensorifyScalarRestartAnalysis):
+            # with the latter torch reads the function again, with a float for a constant
             raise
         except Exception as error:
             self._left(error)
