@@ -25,8 +25,8 @@ from solver import MADE_FROM, checksum  # noqa: E402
 
 HOT = {
     "solver/terms": """
-        atoms bits choice coefficients deadline division divisors expr interner intervals monomials operations persistent
-        polynomials prop quotients
+        atoms bits choice coefficients deadline division divisors expr interner intervals monomials operations
+        persistent polynomials prop quotients
         """,
     "solver/syntax": "shunting_yard",
     "solver/proofs": "fact rewriting step",
