@@ -22,6 +22,7 @@ from typing import Final
 from solver.knowledge.base import Knowledge, Range
 from solver.proofs.step import ProofStep, combine
 from solver.terms.atoms import interval_of_atom, interval_reader, intervals_of_product
+from solver.terms.deadline import look
 from solver.terms.expr import Atom, Expr
 from solver.terms.intervals import Interval
 from solver.terms.intervals import product as product_of
@@ -130,6 +131,7 @@ def _unstrengthened(proof: ProofStep, spare: int) -> ProofStep:
 
 def prove_bound(known: Knowledge, m: int, lower: bool, needed: int) -> ProofStep:
     """`m >= v` for some v >= needed (lower), or `m <= v` for some v <= needed."""
+    look()
     recorded = _oldest(known.ranges.get(m), lower, needed)
     if recorded is not None:
         return recorded
