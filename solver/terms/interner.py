@@ -183,6 +183,7 @@ class Interner(TermTable):
 
     def forget_operations(self) -> None:
         """Drop the cached results of operations."""
+        self.term_marks.clear()
         for memo in (self._quotients, self._remainders, self._relus, self._wide_products):
             memo.clear()
 
