@@ -251,8 +251,8 @@ def caller(fn: Any) -> FunctionType:
     exec(compile(source, __file__, "exec"), scope)
     made: FunctionType = scope["of"](fn)
     # torch remembers by the name of a function which sizes have varied
-    made.__code__ = made.__code__.replace(co_name=getattr(fn, "__name__", type(fn).__name__))
-    return made
+    code = made.__code__.replace(co_name=getattr(fn, "__name__", type(fn).__name__))
+    return over(made, made.__closure__, code)
 
 
 def called_directly(code: CodeType, scope: dict[str, Any], direct: Direct) -> CodeType:

@@ -299,6 +299,18 @@ class EngineShapeEnv(Torchs):
         self._learn(expr, self._message)
         super()._maybe_guard_rel(expr)
 
+    def _refine_ranges(self, expr: Any) -> None:
+        if not self._is_of_equal_ranges(expr):
+            super()._refine_ranges(expr)
+
+    def _is_of_equal_ranges(self, expr: sympy.Basic) -> bool:
+        """Return True for an equality of two symbols whose ranges are the same, so that it refines neither: torch would
+        solve it twice to find this."""
+        if not isinstance(expr, sympy.Eq):
+            return False
+        ranges = [self.var_to_range.get(side) for side in expr.args if side not in self.replacements]
+        return len(ranges) == 2 and ranges[0] is not None and ranges[0] == ranges[1]
+
     def guard_or_defer_runtime_assert(self, orig_expr: Any, msg: str, fx_node: Any = None) -> bool:
         before, self._message = self._message, msg
         try:

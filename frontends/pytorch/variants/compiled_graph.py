@@ -179,14 +179,16 @@ class CompiledGraph:
         run = variant.run_by(self.backend, self.policy.withheld, self.policy.guards, self._varying)
         given = dict(zip(arguments.names, values))
         call = calling(variant, run, arguments)
-        dispatch.add(arguments.check(variant), call, tests=arguments.tests(given, marks_matter=variant.marks_matter))
+        check = arguments.check(variant)
+        dispatch.add(check, call, tests=arguments.tests(given, marks_matter=variant.marks_matter))
         self.variants.append(variant)
         self._added(variant)
         found = None
         if self.native is not None:
-            self.native.add(arguments, variant, given, call)
+            self.native.add(arguments, variant, given, call, check)
             self.entry, found = self.native.entry, self.native.found
-        self.lookup = combined([dispatch for _, dispatch in self._kinds.values()], found)
+        dispatches = [dispatch for _, dispatch in self._kinds.values()]
+        self.lookup = combined(dispatches, found, is_rare=self.entry is not None)
         return call
 
     def _variant(self, args: Sequence[object]) -> Variant:
@@ -209,10 +211,14 @@ def nothing(args: Sequence[object]) -> None:
 
 
 def combined(
-    dispatches: Sequence[Dispatch[Call]], entry: Callable[[Any, dict[str, object]], Any] | None
+    dispatches: Sequence[Dispatch[Call]],
+    entry: Callable[[Any, dict[str, object]], Any] | None,
+    *,
+    is_rare: bool,
 ) -> Callable[[Sequence[object]], Call | None]:
-    """One lookup for inputs of several kinds, by an entry in C before all."""
-    if len(dispatches) == 1 and entry is None:
+    """One lookup for inputs of several kinds, by an entry in C before all. Its code is generated now, unless it
+    `is_rare` that something is looked up: where calls run in C."""
+    if len(dispatches) == 1 and entry is None and not is_rare:
         dispatches[0].lookup(())
         return dispatches[0].lookup
 

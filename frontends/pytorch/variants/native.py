@@ -29,6 +29,7 @@ from frontends.pytorch.recording.inputs import STATIC
 from frontends.pytorch.variant import Variant as Traced
 from frontends.pytorch.variants.arguments import GraphArguments
 from frontends.pytorch.variants.arguments import Leaf as Given
+from shapes.guards.codegen import Check
 from shapes.guards.emit_c import NotNative
 from shapes.guards.toolchain import Unavailable
 
@@ -57,22 +58,30 @@ class Native:
         self._marks_matter = False
 
     def add(
-        self, arguments: GraphArguments, variant: Traced, given: Mapping[str, Any], call: Callable[..., object]
+        self,
+        arguments: GraphArguments,
+        variant: Traced,
+        given: Mapping[str, Any],
+        call: Callable[..., object],
+        check: Check,
     ) -> None:
-        """Add a variant that was traced for these values of the arguments' names: it runs in C, or by `call`.
-
-        A variant with a varying float is left out.
+        """Add a variant that was traced for these values of the arguments' names, with its check: it runs in C, or
+        `call` is found. A variant with a varying float is left out.
         """
         if any(each.is_float and each.choice is not STATIC for each in variant.integers):
             return
+        if any(leaf.kind == "float" for leaf in arguments.leaves):
+            # the launcher compares constant floats itself
+            check = arguments.check(variant, floats=False)
         try:
-            made, description = native_variant(arguments, variant, given)
+            made, description = native_variant(arguments, variant, given, check)
             entry = _entry(self._run, arguments, made, self.asks)
         except NotNative:
             self._marks_matter |= variant.marks_matter
             asks = [each for each in self.asks if each != "marks" or self._marks_matter]
             with contextlib.suppress(NotNative):
-                self.found = _entry(self._found, arguments, calling_variant(arguments, variant, given, call), asks)
+                found = calling_variant(arguments, variant, given, call, check)
+                self.found = _entry(self._found, arguments, found, asks)
             return
         self.programs.append((arguments, made, description))
         self.entry = entry
@@ -100,7 +109,7 @@ def leaf_of(leaf: Given) -> Leaf:
 
 
 def native_variant(
-    arguments: GraphArguments, variant: Traced, given: Mapping[str, Any]
+    arguments: GraphArguments, variant: Traced, given: Mapping[str, Any], check: Check
 ) -> tuple[Variant, Description]:
     """A variant for the launcher, and its description.
 
@@ -111,12 +120,16 @@ def native_variant(
         raise NotNative("it computes gradients")
     if _returns_detached_beside(variant):
         raise NotNative("a tensor is returned beside a detached one in the same memory")
-    description = _description(arguments, variant)
+    description = _description(arguments, variant, check)
     return _made(arguments, variant, given, description), description
 
 
 def calling_variant(
-    arguments: GraphArguments, variant: Traced, given: Mapping[str, Any], call: Callable[..., object]
+    arguments: GraphArguments,
+    variant: Traced,
+    given: Mapping[str, Any],
+    call: Callable[..., object],
+    check: Check,
 ) -> Variant:
     """A variant for the launcher that tests the guards, and whose result is a callable.
 
@@ -134,7 +147,7 @@ def calling_variant(
         outputs=[Fixed(call)],
         launches=[],
         structure=None,
-        guards=arguments.check(variant, floats=False),
+        guards=check,
     )
     return _made(arguments, variant, given, description)
 
@@ -165,7 +178,7 @@ def _expected(kind: str, value: Any) -> object:
     return value.requires_grad if kind == "tensor" else None if kind == "integer" else value
 
 
-def _description(arguments: GraphArguments, variant: Traced) -> Description:
+def _description(arguments: GraphArguments, variant: Traced, check: Check) -> Description:
     """The host program of a variant, with the check's names of arguments."""
     if variant.running is None or len(variant.running.hosts) != 1:
         raise NotNative("it runs operator by operator")
@@ -188,5 +201,5 @@ def _description(arguments: GraphArguments, variant: Traced) -> Description:
             output if in_graph(value) else Fixed(value) for output, value in zip(by_place.outputs, variant.outputs)
         ],
         structure=list,
-        guards=arguments.check(variant, floats=False),
+        guards=check,
     )

@@ -16,7 +16,7 @@ from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode, g
 from torch.utils._sympy.functions import FloorDiv, Mod
 
 from frontends.pytorch.shape_env import UndecidedBranch, installed
-from frontends.pytorch.shape_env.adapter import EngineShapeEnv
+from frontends.pytorch.shape_env.adapter import EngineShapeEnv, Torchs
 from frontends.pytorch.shape_env.installing import ACTIVE
 from frontends.pytorch.shape_env.nodes import RELATIONS
 from shapes.environment.events import Declared
@@ -73,6 +73,22 @@ def test_replacements_and_ranges_are_facts() -> None:
     v = shapes.create_unbacked_symint()
     shapes._eliminate_unbacked(v.node.expr, u.node.expr * 2)
     assert shapes.engine.bounds("u1") == (6, 18)
+
+
+@pytest.mark.parametrize("most", (None, 40))
+def test_an_equality_refines_what_torch_refines(most: int | None) -> None:
+    """Two equal sizes have both ranges. Fails when a range is lost because the equality is taken for one that refines
+    nothing, or one of the symbols is not replaced."""
+    found = []
+    for shapes in (made(duck_shape=False), Torchs(duck_shape=False)):
+        a, b = sizes_of(shapes, 6, 6)
+        first, second = a.node.expr, b.node.expr
+        if most is not None:
+            shapes.constrain_symbol_range(first, 3, most)
+        assert a == b
+        ranges = [shapes.bound_sympy(shapes.simplify(each)) for each in (first, second)]
+        found.append(([(each.lower, each.upper) for each in ranges], len(shapes.replacements)))
+    assert found[0] == found[1]
 
 
 def test_a_deferred_assert_is_a_check_with_its_message() -> None:

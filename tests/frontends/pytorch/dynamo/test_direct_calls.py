@@ -1,0 +1,49 @@
+"""Direct calls: the functions that stand for callables that Dynamo does not enter by themselves."""
+
+from __future__ import annotations
+
+import dis
+import functools
+from types import FunctionType
+
+import torch
+
+from frontends.pytorch import compile
+from frontends.pytorch.dynamo import direct_calls as module
+from frontends.pytorch.dynamo.direct_calls import caller
+
+
+class Scale:
+    """A callable object with a default."""
+
+    def __call__(self, x: torch.Tensor, *, by: float = 2.0) -> torch.Tensor:
+        return x * by
+
+
+def test_a_caller_has_the_name_the_defaults_and_the_result_of_what_it_calls() -> None:
+    """Torch remembers by the name of the code which sizes have varied. Fails when callers share a name, or lose their
+    defaults or what they call."""
+    made = caller(Scale())
+    assert isinstance(made, FunctionType)
+    assert (made.__code__.co_name, made.__kwdefaults__) == ("Scale", {"by": 2.0})
+    assert torch.equal(made(torch.ones(3)), torch.full((3,), 2.0))
+    assert torch.equal(made(torch.ones(3), by=4.0), torch.full((3,), 4.0))
+
+
+def test_compiled_callables_are_called_by_their_callers() -> None:
+    """A compiled object or partial gives what the original gives, at sizes that vary."""
+    for called in (Scale(), functools.partial(Scale(), by=3.0)):
+        made = compile(called, backend="cpu")
+        for size in (3, 4, 5):
+            assert torch.equal(made(torch.ones(size)), called(torch.ones(size)))
+        assert len(made._program.graphs) <= 2
+
+
+def test_code_of_functions_is_never_replaced() -> None:
+    """Another thread sees the code of a function. Fails when code is written to a function, even to one of ours."""
+    functions = [each for each in vars(module).values() if isinstance(each, FunctionType)]
+    written = [
+        (each.__name__, step.argval) for each in functions for step in dis.get_instructions(each)
+        if step.opname == "STORE_ATTR" and step.argval == "__code__"
+    ]  # fmt: skip
+    assert written == []
