@@ -60,7 +60,7 @@ def given(operator: Any, mesh: DeviceMesh) -> Iterator[tuple[tuple[Any, ...], di
                 if not isinstance(value, Tensor):
                     return value
                 is_whole = axis is None or value.dim() == 0 or value.dtype == torch.bool
-                place = Replicate() if is_whole else Shard(axis % value.dim())  # type: ignore[operator]
+                place = Replicate() if is_whole else Shard(axis % value.dim())
                 return distribute_tensor(value.detach().contiguous(), mesh, [place])
 
             yield tree_map(placed, ((sample.input, *sample.args), dict(sample.kwargs)))
@@ -93,7 +93,7 @@ def differs(got: object, expected: object) -> str:
 
 def verdict(operator: Any, mesh: DeviceMesh) -> tuple[str, str]:
     """What became of an operator: "refused" by eager torch, "wrong", "error", "eager", or "right"."""
-    calls = []
+    calls = list[tuple[Any, Any, Any]]()
     for args, kwargs in given(operator, mesh):
         if len(calls) == CALLS:
             break

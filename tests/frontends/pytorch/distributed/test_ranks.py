@@ -97,8 +97,11 @@ def histories(rank: int, *, seeds: range, least: int) -> list[tuple[str, list[st
 
 def check_histories(seeds: range) -> None:
     one, other = run(2, partial(histories, seeds=seeds, least=2))
-    assert one is not None and one == other
-    assert len(one) == len(seeds) and all(1 <= len(variants) <= 2 for _, variants in one)
+    assert one is not None and other is not None and len(one) == len(other) == len(seeds)
+    for (name, mine), (_, theirs) in zip(one, other):
+        assert 1 <= min(len(mine), len(theirs)) and max(len(mine), len(theirs)) <= 2
+        # a rank whose sizes never change has no need of a second one
+        assert set(mine) <= set(theirs) or set(theirs) <= set(mine), name
 
 
 def test_histories() -> None:
@@ -117,7 +120,7 @@ def test_many_histories(first: int) -> None:
 def test_histories_with_few_rows() -> None:
     """A rank with no row, or one, has a variant for that, and does not wait for those that have none."""
     found = run(2, partial(histories, seeds=range(40), least=0))
-    for one, other in zip(*found):  # type: ignore[arg-type]
+    for one, other in zip(*found):
         assert one[0] == other[0]
         assert all(1 <= len(variants) <= 4 for _, variants in (one, other))
 
@@ -131,7 +134,7 @@ def killed_later(rank: int) -> tuple[str, str, float] | None:
 
         os._exit(3)
     begin = time.monotonic()
-    said = []
+    said = list[str]()
     for program in (compiled, compile(exchanging.branching, policy=Policy(ranks_timeout=0.5))):
         others = [[torch.ones(2, 4)]] if said else []
         try:
