@@ -5,7 +5,7 @@
     >>> s = env.symbol("s", lo=1, hint=128)
     >>> kept = env.unbacked("kept", hi=4096)
     >>> env.bounds(s), env.bounds(kept), env.hint(kept)
-    ((1, None), (0, 4096), None)
+    ((1, None), (None, 4096), None)
 """
 
 from __future__ import annotations

@@ -112,7 +112,7 @@ class Answer:
 class Decided(Answer):
     """A proof of the proposition or of its negation."""
 
-    __slots__ = ("_core", "_facts", "_minimal", "_records", "_same", "_used", "found")
+    __slots__ = ("_core", "_facts", "_minimal", "_proof", "_records", "_same", "_used", "found")
     __match_args__ = ("core",)
 
     def __init__(self, prop: Prop, domain: Prop, rung: str, proof: ProofStep, facts: Facts | None = None) -> None:
@@ -120,6 +120,7 @@ class Decided(Answer):
         self.domain = domain
         self.rung = rung
         self.found = proof
+        self._proof: ProofStep | None = None
         self._facts = facts
         self._records = None if facts is None else facts.last
         self.written = None
@@ -165,7 +166,7 @@ class Decided(Answer):
     def proof(self) -> ProofStep:
         """The proof that was found, or one that rests on fewer facts."""
         self._read()
-        return self.found
+        return self.found if self._proof is None else self._proof
 
     def _read(self) -> None:
         """Minimize the core when it is first read."""
@@ -179,13 +180,14 @@ class Decided(Answer):
         kind = Always if isinstance(self, Always) else Never
         verdict = kind(self.prop, self.domain, self.rung, self.found, self._facts)
         verdict._core, verdict._minimal, verdict._records = self._core, self._minimal, self._records
+        verdict._proof = self._proof
         verdict.written, verdict._same = text, self
         return verdict
 
     def _minimize(self) -> None:
         if self._same is not None:
             self._same._read()
-            self.found, self._core, self._minimal = self._same.found, self._same._core, self._same._minimal
+            self._proof, self._core, self._minimal = self._same.proof, self._same._core, self._same._minimal
             self._facts = None
             return
         if self._facts is None or self._facts.interner is not self.prop.interner:
@@ -193,7 +195,7 @@ class Decided(Answer):
             return
         depth = self.prop.depth
         with room_for(depth) if depth > SHALLOW else nullcontext():
-            self.found, core, self._minimal = minimizer.call(
+            self._proof, core, self._minimal = minimizer.call(
                 self.found, self.goal, self.prop, self.domain, self._facts, self.rung == "z3"
             )
         self._facts = None
@@ -203,7 +205,9 @@ class Decided(Answer):
         from solver.interop.z3 import objection  # loaded on demand, as the checker is
         from solver.proofs.checker import verify, verify_core
 
-        proof = self.proof
+        found, proof = self.found, self.proof
+        if found is not proof and not verify(found, self.goal, self.domain, objection):
+            return False
         return verify(proof, self.goal, self.domain, objection) and verify_core(proof, self.core, self._records)
 
     def evidence(self) -> object:

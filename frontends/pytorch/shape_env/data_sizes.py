@@ -155,8 +155,8 @@ class DataSizes:
     def _number(self, value: int | torch.SymInt) -> Int:
         if not isinstance(value, torch.SymInt):
             return value
-        torchs = self._torchs()
-        expression = None if torchs is None else torchs.expression(value.node.expr)
+        torchs, form = self._torchs(), form_of(value)
+        expression = None if torchs is None or form is None else torchs.expression(form)
         if expression is None:
             raise Opaque
         low = self._env.known.low(expression)
@@ -230,9 +230,15 @@ class DataSizes:
             self._contents.learn(self._results[tensor], Elements(total=sizes[place]))
 
 
+def form_of(size: torch.SymInt) -> Any:
+    """Torch's expression of a size; None for the length of the rows of a jagged tensor."""
+    return getattr(size.node, "expr", None)
+
+
 def is_fresh(size: Any) -> bool:
     """Return True if a size of torch's is a symbol that only the run knows."""
-    return isinstance(size, torch.SymInt) and size.node.expr.is_Symbol and is_unbacked(size.node.expr)
+    form = form_of(size) if isinstance(size, torch.SymInt) else None
+    return form is not None and form.is_Symbol and is_unbacked(form)
 
 
 DISPATCH: Final = FakeTensorMode.dispatch

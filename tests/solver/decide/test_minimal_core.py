@@ -139,7 +139,7 @@ def test_a_core_suffices(case: Case) -> None:
     except (Undefined, Contradictory):
         return
     if isinstance(verdict, (Always, Never)):
-        assert set(verdict.core) <= set(leaves(verdict.found)) <= set(facts.records()) and verdict.check()
+        assert set(verdict.core) <= set(leaves(verdict.proof)) <= set(facts.records()) and verdict.check()
         texts = [fact.text for fact in verdict.core if fact.kind != "range"]
         ranges = {fact.text for fact in verdict.core if fact.kind == "range"}
         within = [bounds if name in ranges else (-9, 12) for name, bounds in zip(NAMES, case.bounds, strict=False)]

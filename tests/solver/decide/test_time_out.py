@@ -73,12 +73,12 @@ def test_an_interrupted_question_leaves_no_trace(name: str, parts: int) -> None:
     clock = Clock()
     with reading(clock):
         env, prop, domain = told(name, parts)
-        env.verdict_on(prop, domain, timeout=1e6)
+        env.verdict_on(prop, domain, timeout=1000000)
     interruptions = 0
     for over in range(2, clock.reads, max(1, clock.reads // PLACES)):
         env, prop, domain = told(name, parts)
         with reading(Clock(over)):
-            interrupted = env.verdict_on(prop, domain, timeout=1e6)
+            interrupted = env.verdict_on(prop, domain, timeout=1000000)
         interruptions += isinstance(interrupted, GaveUp) and "timeout" in interrupted.reason
         assert summary(env.verdict_on(prop, domain)) == expected, over
     assert interruptions >= min(PLACES, clock.reads) // 2
@@ -138,7 +138,7 @@ for name, parts in CASES:
 
     with reading(clock):
         sys.setprofile(count)
-        env.verdict_on(prop, domain, timeout=1e6)
+        env.verdict_on(prop, domain, timeout=1000000)
         sys.setprofile(None)
     assert clock.longest <= {BETWEEN}, (name, clock.longest)
     print(name, clock.longest)

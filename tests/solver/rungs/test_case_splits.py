@@ -114,14 +114,14 @@ def test_a_quotient_by_a_negative_divisor_needs_its_sign() -> None:
 def test_a_product_is_no_farther_from_zero_than_its_factors(line: str) -> None:
     """A product is no farther from zero than its factors: one more is rejected."""
     verdict = asked(line).verdict("factor", "bounds", "shift", "linear")
-    assert isinstance(verdict, Always) and verdict.proof.rule == "combine"
-    factors, slack = verdict.proof.data  # type: ignore[misc]
-    farther = Prop.nonnegative(verdict.proof.conclusion.expr - 1)
+    assert isinstance(verdict, Always) and verdict.found.rule == "combine"
+    factors, slack = verdict.found.data  # type: ignore[misc]
+    farther = Prop.nonnegative(verdict.found.conclusion.expr - 1)
     for conclusion, data in [
-        (farther, verdict.proof.data),
+        (farther, verdict.found.data),
         (farther, (factors, slack - 1)),
     ]:
-        assert not verify(ProofStep("combine", conclusion, verdict.proof.premises, data), verdict.prop, verdict.domain)
+        assert not verify(ProofStep("combine", conclusion, verdict.found.premises, data), verdict.prop, verdict.domain)
 
 
 def test_every_case_is_looked_at() -> None:
