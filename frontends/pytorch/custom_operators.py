@@ -33,7 +33,7 @@ import torch
 from torch.utils._pytree import tree_leaves, tree_map
 
 from frontends.pytorch.errors import TraceError
-from frontends.pytorch.graphs.graph import Sizes
+from frontends.pytorch.graphs.graph import Sizes, conditions_of
 from frontends.pytorch.recording.custom import RULES, TestedEnv, dtype_of, flat, is_list
 from frontends.pytorch.shape_env.symbols import whole
 from shapes.env import ShapeEnv
@@ -197,7 +197,8 @@ class TorchSizes(TestedEnv):
             if not all(self._number(self._sizes.truth(prop)) for prop in (guard.domain, guard.prop)):
                 raise TraceError(f"torch's hints contradict the guard {guard.text}")
         for check in self._env.runtime_asserts():
-            torch._check(self._number(self._sizes.truth(check.prop)), lambda check=check: str(check))
+            for condition, message, error in conditions_of(check):
+                torch._check_with(error, self._number(self._sizes.truth(condition)), lambda message=message: message)
 
     def result(self, size: SymInt | int) -> Any:
         """A size that the rule gave, as torch's."""

@@ -47,8 +47,10 @@ if TYPE_CHECKING:
     from shapes.env import ShapeEnv
 
 aten: Final = torch.ops.aten
-MASKED: Final = (aten.nonzero.default, aten.masked_select.default, aten.index.Tensor)
-SIZED: Final = (*MASKED, *UNIQUE, aten.bincount.default, aten.repeat_interleave.Tensor)
+SIZED: Final = (
+    *UNIQUE, aten.nonzero.default, aten.masked_select.default, aten.index.Tensor, aten.bincount.default,
+    aten.repeat_interleave.Tensor,
+)  # fmt: skip
 """Operators that make sizes from data."""
 
 
@@ -96,15 +98,18 @@ class DataSizes:
         self._nodes: Final = Nodes(engine)
         self._results: Final = WeakIdKeyDictionary()
         self._last: torch.fx.Node | None = None
+        self._is_read = False
+        """True while Dynamo reads the function, outside of the bodies of loops and branches."""
 
     def made(self, func: Any, args: Sequence[Any], kwargs: dict[str, Any], output: Any) -> None:
         """Learn from an operator that torch has applied to fake tensors."""
-        reader: Any = getattr(tls, "current_tx", None) if self.depth == 0 else None
-        is_read = reader is not None and not reader.output.should_exit and reader.output.is_root_tracer()
-        if is_read and self._may_have_written(reader.output.root_tracer.graph):
+        reader: Any = getattr(tls, "current_tx", None)
+        self._is_read = reader is not None and not reader.output.should_exit and reader.output.is_root_tracer()
+        if self._is_read and self._may_have_written(reader.output.root_tracer.graph):
             self._results.clear()
         try:
-            operation = Operation(func, *self._arguments(args, kwargs), None) if is_read else None
+            is_whole = self._is_read and self.depth == 0
+            operation = Operation(func, *self._arguments(args, kwargs), None) if is_whole else None
             if func in SIZED:
                 self._sized(func, args, kwargs, output)
             if operation is not None:
@@ -180,7 +185,8 @@ class DataSizes:
         contents.read[number] = ours
 
     def _elements(self, tensor: torch.Tensor) -> Elements | None:
-        return self._contents.of(self._results[tensor]) if tensor in self._results else None
+        is_known = self._is_read and tensor in self._results
+        return self._contents.of(self._results[tensor]) if is_known else None
 
     def _sized(self, func: Any, args: Sequence[Any], kwargs: dict[str, Any], output: Any) -> None:
         """The bounds of sizes by the shape rule."""
@@ -226,7 +232,7 @@ class DataSizes:
         else:
             tensor, place = args[0] if func in (aten.nonzero.default, aten.repeat_interleave.Tensor) else None, 0
         is_counted = func is aten.repeat_interleave.Tensor or (tensor is not None and tensor.dtype is torch.bool)
-        if tensor is not None and is_counted and tensor in self._results:
+        if self._is_read and tensor is not None and is_counted and tensor in self._results:
             self._contents.learn(self._results[tensor], Elements(total=sizes[place]))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import time
 from collections.abc import Callable
 from functools import partial
 
@@ -125,7 +124,7 @@ def test_histories_with_few_rows() -> None:
         assert all(1 <= len(variants) <= 4 for _, variants in (one, other))
 
 
-def killed_later(rank: int) -> tuple[str, str, float] | None:
+def killed_later(rank: int) -> tuple[str, str] | None:
     """What the first rank says after the other one has died between two calls: in an exchange, and when it compiles."""
     compiled = compile(exchanging.reduced, policy=TOGETHER)
     compiled(torch.ones(3 + rank, 4))
@@ -133,7 +132,6 @@ def killed_later(rank: int) -> tuple[str, str, float] | None:
         import os
 
         os._exit(3)
-    begin = time.monotonic()
     said = list[str]()
     for program in (compiled, compile(exchanging.branching, policy=Policy(ranks_timeout=0.5))):
         others = [[torch.ones(2, 4)]] if said else []
@@ -143,7 +141,7 @@ def killed_later(rank: int) -> tuple[str, str, float] | None:
             said.append(f"{type(error).__name__}: {error}")
         else:
             said.append("no error")
-    return said[0], said[1], time.monotonic() - begin
+    return said[0], said[1]
 
 
 @pytest.mark.thorough
@@ -151,10 +149,9 @@ def test_a_rank_that_dies_later() -> None:
     """The others wait as long as the group allows, not as long as the connection lives."""
     result = run(2, killed_later)[0]
     assert result is not None
-    exchange, compilation, seconds = result
+    exchange, compilation = result
     assert "closed by peer" in exchange or "Connection reset" in exchange, exchange
     assert "rank 1 did not compile it within 0.5 s" in compilation
-    assert seconds < 120
 
 
 def test_sizes_that_differ_between_ranks_are_dynamic_at_once() -> None:
