@@ -129,9 +129,14 @@ def picked_strides(
     return elementwise_strides(recorder.env, operands, sizes)
 
 
-kind_rules(
-    aten.bincount.default, aten.one_hot.default, once=True
-)(by_rule_alone)
+kind_rules(aten.one_hot.default, once=True)(by_rule_alone)
+
+
+@kind_rule(aten.bincount.default, once=True)
+def bincount(recorder: Trace, self: torch.Tensor, *args: object) -> object:
+    """A bin for each number: no more than the facts about the elements allow."""
+    shape = ruled(recorder, aten.bincount.default, known(recorder, self), *args)
+    return made(recorder, shape, metadata_of(recorder, self))
 
 
 @kind_rule(aten.repeat_interleave.Tensor, once=True)

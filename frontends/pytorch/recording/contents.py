@@ -112,8 +112,7 @@ class Contents:
             found = self._distinct(producer)
         elif operation.target is aten.unbind.int:
             # of the last element something else may be known
-            size = operation.args[0].metadata.shape[0]
-            place = -1 if producer.index + 1 == size else producer.index
+            place = -1 if producer.index + 1 == self._length(operation.args[0], 0) else producer.index
             found = FACTS["select"](self._shape(operation.args[0], producer), producer_dim(operation), place)
         elif operation.target in NAMES:
             found = self._ruled(NAMES[operation.target], producer)
@@ -127,9 +126,19 @@ class Contents:
         for argument, value in bound(target, args, kwargs):
             given["input" if argument.name == "self" else argument.name] = self._argument(value, producer)
         if name == "select" and isinstance(given["index"], int):
-            size = given["input"][given["dim"]]
-            given["index"] = -1 if isinstance(size, int) and given["index"] == size - 1 else given["index"]
+            is_last = given["index"] + 1 == self._length(args[0], given["dim"])
+            given["index"] = -1 if is_last else given["index"]
         return FACTS[name](**{each: given[each] for each in parameters(name) if each in given})
+
+    def _length(self, tensor: Result, dim: int) -> int | None:
+        """The size of an axis, where the facts leave one number."""
+        assert tensor.metadata is not None
+        size = tensor.metadata.shape[dim]
+        if isinstance(size, int):
+            return size
+        assert isinstance(size, SymInt)
+        low, high = self.env.known.low(size.expr), self.env.known.high(size.expr)
+        return low if low == high else None
 
     def _distinct(self, producer: Producer) -> Any:
         operation = producer.operation
@@ -193,13 +202,13 @@ class Contents:
     def _part(self, producer: Producer, value: SymInt) -> None:
         """Relate an element of a tensor with one axis to those that were read before."""
         source = producer.operation.args[0]
-        sizes = source.metadata.sizes
         place = producer.index if producer.operation.target is aten.unbind.int else producer.operation.args[2]
-        if len(sizes) != 1 or not isinstance(place, int) or not isinstance(sizes[0], int) or sizes[0] > MOST_READ:
+        length = self._length(source, 0) if len(source.metadata.shape) == 1 else None
+        if length is None or not isinstance(place, int) or length > MOST_READ:
             return
         number = producer.read[source]
         parts = self._parts.setdefault(number, {})
-        place %= sizes[0]
+        place %= length
         found = self._of(number) or Elements()
         for other, element in parts.items():
             if found.ordered:
@@ -208,7 +217,7 @@ class Contents:
                 self._postulate(element != value)
         parts[place] = value
         # other sums may be too large for their dtype
-        if len(parts) == sizes[0] and found.lo is not None and found.hi is not None:
+        if len(parts) == length and found.lo is not None and found.hi is not None:
             if found.total is not None:
                 self._postulate(sym_sum(list(parts.values())) == found.total)
             else:

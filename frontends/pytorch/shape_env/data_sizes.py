@@ -149,8 +149,7 @@ class DataSizes:
         found = self._results.get(tensor)
         if found is None:
             shape = self._shape(tensor)
-            sizes: Any = tuple(shape)
-            kind = Metadata((), sizes, (), 0, tensor.dtype, tensor.device, _shape=shape)
+            kind = Metadata((), (), (), 0, tensor.dtype, tensor.device, _shape=shape)
             found = self._results[tensor] = self._recording.result(kind)
         return found
 
@@ -164,9 +163,6 @@ class DataSizes:
         expression = None if torchs is None or form is None else torchs.expression(form)
         if expression is None:
             raise Opaque
-        low = self._env.known.low(expression)
-        if low is not None and low == self._env.known.high(expression):
-            return low
         return SymInt(self._env, expression, self._env.interner.true)
 
     # ------------------------------------------------------------------ facts
