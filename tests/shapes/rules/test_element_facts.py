@@ -8,7 +8,8 @@ from typing import Any, Final
 import pytest
 import torch
 
-from shapes.rules import Shape
+from shapes import Never, ShapeEnv
+from shapes.rules import Shape, rules
 from shapes.rules.element_facts import FACTS
 from shapes.rules.elements import Elements
 
@@ -134,3 +135,29 @@ def test_facts_that_sizes_are_made_of() -> None:
     # a sum of any integers may be too large for its dtype
     unbounded = Shape((3,), dtype="int64", elements=Elements(lo=0))
     assert not FACTS["cumsum"](unbounded, 0).ordered and FACTS["sum"](unbounded).lo is None
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_sizes_that_elements_bound(seed: int) -> None:
+    """What a shape rule says of a size that it makes from elements holds for the size that torch makes."""
+    v = drawn(seed)["v"]
+    least = random.Random(seed).randint(0, 6)
+    known = Shape(v.shape, dtype="int64", elements=Elements(lo=int(v.min()), hi=int(v.max())))
+    env = ShapeEnv(origin=lambda: None)
+    for predicted, made, most in (
+        (rules["bincount"](env, known, minlength=least), v.bincount(minlength=least), max(least, int(v.max()) + 1)),
+        (rules["repeat_interleave"](env, known), torch.repeat_interleave(v), int(v.max()) * len(v)),
+    ):
+        assert isinstance(predicted, Shape)
+        (size,) = predicted
+        assert not isinstance(env.ask(size == len(made)), Never)
+        assert env.bounds(size)[1] == most
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_mask_as_integers(seed: int) -> None:
+    """The elements of a converted mask are 0 or 1."""
+    mask = drawn(seed)["mask"]
+    found = FACTS["same"](Shape(mask.shape, dtype="bool"))
+    assert_true(found, mask.long())
+    assert isinstance(found, Elements) and (found.lo, found.hi) == (0, 1)
