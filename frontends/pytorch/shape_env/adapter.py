@@ -30,7 +30,6 @@ from torch.fx.experimental.symbolic_shapes import (
     GuardOnDataDependentSymNode,
     ShapeGuard,
     StatefulSymbolicContext,
-    StrictMinMaxConstraint,
     SubclassSymbolicContext,
     is_nested_int,
 )
@@ -49,6 +48,7 @@ from frontends.pytorch.shape_env.outer_sizes import OuterSizes, made_ragged
 from frontends.pytorch.shape_env.policies import TORCHS, Policies
 from frontends.pytorch.shape_env.source_places import user_line
 from frontends.pytorch.shape_env.symbols import Symbols, whole
+from frontends.pytorch.shape_env.tensor_sources import is_of_layout, is_offset, is_size, least_value
 from frontends.pytorch.shape_env.translation import is_float, is_unbacked
 from shapes.env import ShapeEnv
 from shapes.environment.events import Guarded
@@ -65,9 +65,6 @@ class Beyond:
     """The answer to a question that ours cannot settle: torch's is used."""
 
 
-NEVER_NEGATIVE: Final = (TensorProperty.SIZE, TensorProperty.STORAGE_OFFSET)
-LENGTHS: Final = ("_min_seqlen_tensor", "_max_seqlen_tensor")
-"""Tensors without elements, whose first size is the length of the shortest or longest row of a jagged tensor."""
 BEYOND: Final = Beyond()
 ORDERS: Final = (sympy.Ge, sympy.Le, sympy.Gt, sympy.Lt)
 ENDS: Final = (-1, 0, 1, 2)
@@ -470,35 +467,6 @@ class EngineShapeEnv(Torchs):
             for guard in self.guards
             if self._told.get(guard.expr) not in dropped and made.isdisjoint(guard.expr.free_symbols)
         ]
-
-
-def is_of_layout(source: Any) -> bool:
-    """Return True if a source is a stride or an offset of a tensor."""
-    return isinstance(source, TensorPropertySource) and source.prop is not TensorProperty.SIZE
-
-
-def is_offset(source: Any) -> bool:
-    """Return True if a source is the offset of a tensor, from which no layout follows."""
-    return isinstance(source, TensorPropertySource) and source.prop is TensorProperty.STORAGE_OFFSET
-
-
-def least_value(val: Any, source: Any, named: dict[str, Any]) -> int | None:
-    """The least value of a number of a tensor that becomes a symbol: of a size 1, as a size of 0 has graphs of its own
-    unless its mark includes 0. None for other numbers, and for sizes that become no backed symbol."""
-    if not isinstance(source, TensorPropertySource) or not isinstance(val, int):
-        return None
-    if is_of_layout(source) or getattr(source.base, "member", None) in LENGTHS:
-        return 0
-    if named.get("dynamic_dim", DimDynamic.DUCK) not in (DimDynamic.DUCK, DimDynamic.DYNAMIC):
-        return None
-    constraint = named.get("constraint_dim")
-    marked = isinstance(constraint, StrictMinMaxConstraint) and constraint.vr.lower == 0
-    return 0 if marked else 1
-
-
-def is_size(source: Any) -> bool:
-    """Return True if a source is a number of a tensor that is never negative."""
-    return isinstance(source, TensorPropertySource) and source.prop in NEVER_NEGATIVE
 
 
 def _given(how: dict[str, Any]) -> Iterator[bool]:
