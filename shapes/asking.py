@@ -143,7 +143,7 @@ class Asking(ABC):
         return None if origin is None else origin.recorded
 
     def sources(self, size: SymInt | str) -> tuple[str, ...]:
-        """Where a symbol's value is found, if that is known."""
+        """The places of a symbol's value, if they are known."""
         name = self._ledger.table.name_of(self.expression(size))
         return () if name is None else self._ledger.sources(name)
 
@@ -162,7 +162,7 @@ class Asking(ABC):
         return self._reader.read_expr(size)[0]
 
     def domain_of(self, size: Size) -> Prop:
-        """Where a size makes sense."""
+        """The condition under which a size has a value."""
         return self._reader.read_expr(size)[1]
 
     def true_at_hints(self, question: Question) -> bool | None:

@@ -212,7 +212,7 @@ def known_lines(facts: Sequence[Fact], *, label: str = "known:") -> list[str]:
 
 
 def fact_place(fact: Fact) -> str:
-    """Where a fact comes from, in parentheses; its kind where that says more than the text."""
+    """The place of a fact, in parentheses; its kind where that says more than the text."""
     kind = {"range": "", "guard": "guard", "given": "given", "assert": "run-time check", "hypothesis": "hypothesis"}[
         fact.kind
     ]

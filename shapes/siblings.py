@@ -71,7 +71,7 @@ def _is_marked(file: str) -> bool:
 
 
 def _distributions(name: str) -> list[str]:
-    """Which of the installed distributions have a package of this name."""
+    """The installed distributions that have a package of this name."""
     from importlib.metadata import packages_distributions
 
     return sorted(set(packages_distributions().get(name, ())))

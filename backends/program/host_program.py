@@ -42,7 +42,7 @@ from solver.terms.expr import Atom, Expr
 
 @dataclass(frozen=True, slots=True)
 class SymbolSource:
-    """Where the value of a symbol is read: a size or stride of a tensor."""
+    """The place from which the value of a symbol is read: a size or stride of a tensor."""
 
     symbol: Atom
     buffer: Buffer

@@ -60,14 +60,14 @@ def sign(x):
 
 @triton.jit
 def floor_division(a, b):
-    """Of integers, rounded down."""
+    """The quotient of integers, rounded down."""
     rest = a % b
     return tl.where((rest != 0) & ((rest < 0) ^ (b < 0)), a // b - 1, a // b)
 
 
 @triton.jit
 def remainder(a, b):
-    """Of integers, with the sign of the divisor."""
+    """The remainder of integers, with the sign of the divisor."""
     rest = a % b
     return tl.where((rest != 0) & ((rest < 0) ^ (b < 0)), rest + b, rest)
 

@@ -158,7 +158,7 @@ class Variant:
         return step
 
     def place(self, operand: Node, shape: Shape) -> str:
-        """Where an operand's element for element i of the result is: at i, or in a table of offsets."""
+        """The place at which an operand's element for element i of the result is: at i, or in a table of offsets."""
         own = self.shapes[operand]
         if len(own) == len(shape) and all(self.always(a == b) for a, b in zip(own, shape)):
             return "i"

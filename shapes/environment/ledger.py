@@ -189,7 +189,7 @@ class Ledger:
         return [fact for fact in facts if fact is not None and not wanted.isdisjoint(fact.prop.symbols)]
 
     def sources(self, name: str) -> tuple[str, ...]:
-        """Where a symbol's value is found, if that is known."""
+        """The places of a symbol's value, if they are known."""
         found: list[str] = []
         for event in self.commitments:
             match event:
@@ -241,7 +241,7 @@ class Ledger:
             restore()
 
     def position(self) -> Checkpoint:
-        """Where the ledger stands."""
+        """The ledger as it is now, to return to."""
         position = len(self.commitments)
         return Checkpoint(position, self.commitments[-1] if position else None, self.facts)
 

@@ -106,7 +106,7 @@ class Arguments:
         return Arguments(parameters, tuple(paths), local_names(paths, parameters), positions, by_name)
 
     def sources_of(self, symbol: str) -> list[Path]:
-        """Where the value of a symbol is found."""
+        """The places of the value of a symbol."""
         return [self.paths[position] for position in self.positions[symbol]]
 
     @property

@@ -93,7 +93,7 @@ class Check(Protocol):
     def __call__(self, *arguments: object, **named: object) -> bool: ...
 
     def explain(self, *arguments: object, **named: object) -> Outcome:
-        """Which requirement the arguments fail first, with the values and the line."""
+        """The first requirement that the arguments fail, with the values and the line."""
         ...
 
     def native(self) -> Check:

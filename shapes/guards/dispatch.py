@@ -168,7 +168,7 @@ class Dispatch(Generic[Value]):
         return found
 
     def _order(self, arguments: Arguments) -> tuple[int, ...]:
-        """Where each argument of a check is among those of the dispatch."""
+        """The index of each argument of a check among those of the dispatch."""
         if not arguments.by_name:
             if len(arguments.names) <= len(self.arguments):
                 return tuple(range(len(arguments.names)))

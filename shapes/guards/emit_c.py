@@ -32,7 +32,7 @@ LARGEST: Final = 5000
 
 
 class NotNative(Exception):
-    """Why conditions have no native form."""
+    """Conditions have no native form; the message says why."""
 
 
 def native_source(conditions: list[Operation], arguments: Arguments) -> str:

@@ -57,7 +57,7 @@ _given_up: dict[tuple[str, ...], str] = {}
 
 @dataclass(frozen=True, slots=True)
 class Unavailable:
-    """Why there is no native form."""
+    """There is no native form; the message says why."""
 
     reason: str
 
@@ -91,7 +91,7 @@ def library(
     seconds: float = SECONDS,
     lasting: bool = False,
 ) -> tuple[Path, Loaded] | Unavailable:
-    """Where the shared library of this source is kept, and what `load` makes of it; it is built where it is not there.
+    """The path of the shared library of this source, and what `load` makes of it; it is built where it is not there.
 
     `known` is what this process has loaded; `libraries` stand behind the source on the command line; `key` is what else
     the result depends on. What `load` is given is a path for now, unless it is to be `lasting`. A library that was kept

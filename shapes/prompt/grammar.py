@@ -185,7 +185,7 @@ def read_integer(text: str) -> int | None:
 
 
 def check_name(name: str) -> str | None:
-    """Why `name` cannot name a symbol, or None when it can."""
+    """The reason why `name` cannot name a symbol, or None when it can."""
     if _NAME.fullmatch(name) is None:
         return f"`{name}` is not a name"
     if keyword.iskeyword(name) or name in _CALLED_WORDS:

@@ -134,7 +134,7 @@ def editor(session: Session) -> PromptSession[str]:
 
 
 def history_file() -> Path | None:
-    """Where lines are remembered; None where no folder can be made for it."""
+    """The file in which lines are remembered; None where no folder can be made for it."""
     try:
         folder = base_folder("XDG_STATE_HOME", ".local", "state") / "symshape"
         make_private(folder)

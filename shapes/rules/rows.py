@@ -89,7 +89,7 @@ class Rows:
 
     @property
     def offsets(self) -> Shape:
-        """Where rows begin, and at last where they end: they never decrease."""
+        """The places at which rows begin, and at last the one at which they end: they never decrease."""
         known = Elements(lo=0, hi=self.total, ordered=True, first=0, last=self.total)
         return Shape((self.count + 1,), dtype="int64", elements=known)
 

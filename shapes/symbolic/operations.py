@@ -149,7 +149,7 @@ class Operations(Generic[Env, Int, Bool, Real]):
 
 
 def line() -> str:
-    """Where the program is, to end an error message with."""
+    """The place of the program, to end an error message with."""
     origin = here()
     return "" if origin is None else f"  ({origin.place})"
 

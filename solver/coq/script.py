@@ -312,7 +312,7 @@ class Script(Theorem):
 
 
 def place_of(fact: Fact | None, field: str, prop: Prop) -> str:
-    """Where a hypothesis comes from; None is the question."""
+    """The place of a hypothesis; None is the question."""
     if fact is None:
         return f"where the question makes sense: {prop}"
     text = fact.text if field == "prop" else f"where `{fact.text}` makes sense: {prop}"

@@ -284,7 +284,7 @@ class Search(Variation):
         return size
 
     def roots(self, p: Prop, atom: Atom, current: int, moved: dict[Atom, int]) -> list[int]:
-        """Where the comparison changes truth, by Newton's method: two steps from the current value."""
+        """The points at which the comparison changes truth, by Newton's method: two steps from the current value."""
         slope = self.slope(p.expr, atom)
         if slope:
             try:

@@ -51,7 +51,7 @@ def is_partial(value: Expr | Prop) -> bool:
 
 
 def domain_of_atom(atom: Atom) -> Prop:
-    """Where Python evaluates an operation without error, given that its arguments have values."""
+    """The condition under which Python evaluates an operation without error, given that its arguments have values."""
     arguments = [arg for arg in atom.args if isinstance(arg, Expr)]
     if atom.kind != "function" or "(" not in atom.name:
         return domain_of(atom.expr.interner, atom.operation, arguments)

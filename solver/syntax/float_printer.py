@@ -73,7 +73,7 @@ def comparison(printer: Writer, p: Prop) -> Text | None:
 
 
 def _equality(text: str) -> int | None:
-    """Where ` == ` is in a comparison, outside of all brackets: inside, it is part of an operand."""
+    """The index of ` == ` in a comparison, outside of all brackets: inside, it is part of an operand."""
     depth = 0
     for position, character in enumerate(text):
         depth += (character == "(") - (character == ")")

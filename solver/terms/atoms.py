@@ -22,7 +22,7 @@ from solver.terms.prop import Prop
 
 
 def domain_of(terms: TermTable, operation: Operation, arguments: Sequence[Expr]) -> Prop:
-    """Where an operation has a value; it may have no arguments."""
+    """The condition under which an operation has a value; it may have no arguments."""
     needed = [Prop.ge(arguments[i], 0) for i in operation.nonnegative]
     needed += [Prop.ne(arguments[i], 0) for i in operation.nonzero]
     return Prop.join(terms, "and", needed)

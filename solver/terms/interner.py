@@ -1,4 +1,4 @@
-"""Where expressions and propositions are made: everything hash-consed, with its tables.
+"""The table in which expressions and propositions are made and hash-consed.
 
     >>> from solver.terms.interner import Interner
     >>> terms = Interner()

@@ -47,7 +47,7 @@ class SplitPoint:
 
 
 def split_points(values: Sequence[Scalar], axis: int | None) -> tuple[SplitPoint, ...]:
-    """Where to split the loop of an axis, those points first that decide most comparisons."""
+    """The points at which to split the loop of an axis, those first that decide most comparisons."""
     found: dict[Expr, SplitPoint] = {}
     if axis is None or len(values) > MOST_VALUES:
         return ()

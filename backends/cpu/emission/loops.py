@@ -223,7 +223,7 @@ class Loops:
         return found
 
     def indices(self, number: int) -> Iterator[Affine]:
-        """Where a pass loads and stores, and the places that it computes with."""
+        """The indices at which a pass loads and stores, and those that it computes with."""
         for value in self.needed(number):
             # the place in a comparison by lanes is no value of its own
             match self.by_lane[value].place if value in self.by_lane else value:

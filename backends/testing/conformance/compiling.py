@@ -51,7 +51,7 @@ def _traced(lowered: Lowered, backend: GraphBackend) -> Run:
 
 
 def device_of(backend: AnyBackend) -> str:
-    """Where a backend's tensors are."""
+    """The device of a backend's tensors."""
     return backend.device if emits_kernels(backend) else "cpu"
 
 

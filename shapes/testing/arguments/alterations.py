@@ -51,7 +51,7 @@ def altered(draw: st.DrawFn, calls: st.SearchStrategy[Call]) -> Call:
 
 
 def _places(path: Path, value: object) -> Iterator[Path]:
-    """Where an argument, or a part of one, may be changed."""
+    """The places at which an argument, or a part of one, may be changed."""
     if isinstance(value, Input):
         if value.values is None and value.strides is None:
             yield path

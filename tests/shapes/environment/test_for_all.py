@@ -110,7 +110,7 @@ def test_sessions_saved_inside_have_the_same_answers(env: ShapeEnv, tmp_path: Pa
 
 
 def test_an_assumption_goes_with_a_rollback(env: ShapeEnv) -> None:
-    """What was assumed of every value during a stretch that is rolled back decides nothing."""
+    """An assumption about every value during a stretch that is rolled back decides nothing."""
     with env.for_all("r", 0, "w"):
         with env.speculate():
             env.assume("r < n")
@@ -214,7 +214,7 @@ def test_a_lemma_holds_for_values_of_the_range(env: ShapeEnv) -> None:
 
 
 def test_a_lemma_needs_the_facts_of_its_proof(env: ShapeEnv) -> None:
-    """What was proven under an assumption is refused where that is gone, and where the value breaks it."""
+    """A lemma that was proven under an assumption is refused where that is gone, and where the value breaks it."""
     mark = env.checkpoint()
     env.assume("w >= 1 and n >= 10")
     with env.for_all("r", 0, "w"):

@@ -123,7 +123,7 @@ def covers(shards: Sharding) -> bool:
 
 @pytest.mark.parametrize("make", RIGHT, ids=lambda make: make.__name__)
 def test_shards_are_proven_to_cover_for_all_ranks_and_sizes(make: Make) -> None:
-    """What covers in all small worlds is proven for all of them, with proofs that the checker accepts and z3 too."""
+    """A sharding that covers in all small worlds is proven to cover in all, with proofs that checker and z3 accept."""
     assert all(covers(make(n, world)) for n in SIZES for world in RANKS)
     env, report = ask_all(make)
     assert report.proven, str(report)
@@ -258,7 +258,7 @@ def overlap(before: Sharding, after: Sharding, r: Int, q: Int) -> Int:
 
 
 def test_exchanges_match_pairwise() -> None:
-    """What the ranks of one sharding send to those of another one is what these receive; an off-by-one is shown with
+    """The rows that the ranks of one sharding send to those of another one are those received; an off-by-one is shown with
     both ranks."""
     env, n, world = environment()
     new = env.symbol("new", lo=1)

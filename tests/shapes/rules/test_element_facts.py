@@ -139,7 +139,7 @@ def test_facts_that_sizes_are_made_of() -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_sizes_that_elements_bound(seed: int) -> None:
-    """What a shape rule says of a size that it makes from elements holds for the size that torch makes."""
+    """The bounds of a size that a shape rule makes from elements hold for the size that torch makes."""
     v = drawn(seed)["v"]
     least = random.Random(seed).randint(0, 6)
     known = Shape(v.shape, dtype="int64", elements=Elements(lo=int(v.min()), hi=int(v.max())))

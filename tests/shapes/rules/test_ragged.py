@@ -252,7 +252,7 @@ def test_the_same_offsets_are_a_fact():
 
 
 def test_facts_of_the_family():
-    """What offsets are is not known, or more is claimed than holds."""
+    """A fact about offsets is not known, or more is claimed than holds."""
     env = ShapeEnv(origin=lambda: None)
     total, most = env.sizes("t most")
     rows = Rows.declare(env, 3, total, longest=most)

@@ -189,7 +189,7 @@ def test_multiples_of_several_numbers_are_multiples_of_the_least_common_one(numb
 
 
 def test_congruences_of_a_quotient_agree_with_enumeration() -> None:
-    """What is a multiple by a name of its own, and by a name of that name, has the values that its facts allow."""
+    """A multiple by a name of its own, and by a name of that name, has the values that its facts allow."""
     draw = random.Random(20)
     for _ in range(60):
         env = environment()

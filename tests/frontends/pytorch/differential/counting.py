@@ -1,4 +1,4 @@
-"""How the programs run by `compile`: in whole graphs, with breaks or eagerly, and why.
+"""The ways in which programs run by `compile`: in whole graphs, with breaks or eagerly, and why.
 
     python -m tests.frontends.pytorch.differential.counting [--backend cpu] [--only TEXT ...] [--kind refused ...]
 
@@ -35,7 +35,7 @@ LEFT: Final = "left to Python"
 
 
 def run(name: str, backend: str) -> tuple[str, str]:
-    """How a program runs, and its causes."""
+    """The way in which a program runs, and its causes."""
     program, unlike = compared(name, backend)
     if unlike:
         return "unlike eager", unlike
@@ -64,7 +64,7 @@ def compared(name: str, backend: str, **options: bool) -> tuple[Program, str]:
 
 
 def kind(program: Program) -> tuple[str, str]:
-    """How a program ran, and why it is no whole graph."""
+    """The way in which a program ran, and why it is no whole graph."""
     recorded = [graph.reason for graph in program.graphs if graph.reason]
     if recorded:
         return "not recorded", recorded[0]

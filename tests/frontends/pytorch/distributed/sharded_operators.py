@@ -67,7 +67,7 @@ def given(operator: Any, mesh: DeviceMesh) -> Iterator[tuple[tuple[Any, ...], di
 
 
 def local(value: object) -> list[object]:
-    """What a rank has of a result."""
+    """The part of a result that a rank has."""
     leaves = tree_leaves(value)
     return [part for each in leaves for part in
             ((each.to_local(), each.placements, tuple(each.shape)) if isinstance(each, DTensor) else (each,))]
@@ -92,7 +92,7 @@ def differs(got: object, expected: object) -> str:
 
 
 def verdict(operator: Any, mesh: DeviceMesh) -> tuple[str, str]:
-    """What became of an operator: "refused" by eager torch, "wrong", "error", "eager", or "right"."""
+    """The verdict on an operator: "refused" by eager torch, "wrong", "error", "eager", or "right"."""
     calls = list[tuple[Any, Any, Any]]()
     for args, kwargs in given(operator, mesh):
         if len(calls) == CALLS:

@@ -40,7 +40,7 @@ TOGETHER = Policy(ranks_timeout=300.0)
 
 
 def differences(rank: int, *, name: str, world: int, by_torch: bool, dynamic: bool | None) -> list[str]:
-    """What differs from eager, by call."""
+    """The differences from eager, by call."""
     fn: Callable[[torch.Tensor], torch.Tensor] = getattr(exchanging, name)
     program = compile(fn, backend="cpu", dynamic=dynamic)
     compiled: Callable[[torch.Tensor], object] = (

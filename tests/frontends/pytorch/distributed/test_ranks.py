@@ -34,7 +34,7 @@ def calls(rank: int) -> list[list[str]]:
 
 
 def alone(rank: int) -> tuple[str, bool] | None:
-    """What the first rank says when the other one does not call; the rank goes on, and may compile alone."""
+    """The error of the first rank when the other one does not call; the rank goes on, and may compile alone."""
     if rank:
         # until the other is done
         dist.barrier()
@@ -51,7 +51,7 @@ def alone(rank: int) -> tuple[str, bool] | None:
 
 
 def with_one_dead(rank: int) -> str | None:
-    """What the first rank says when the other one is dead."""
+    """The error of the first rank when the other one is dead."""
     if rank:
         import os
 
@@ -125,7 +125,7 @@ def test_histories_with_few_rows() -> None:
 
 
 def killed_later(rank: int) -> tuple[str, str] | None:
-    """What the first rank says after the other one has died between two calls: in an exchange, and when it compiles."""
+    """The errors of the first rank after the other one died between two calls: in an exchange, and when it compiles."""
     compiled = compile(exchanging.reduced, policy=TOGETHER)
     compiled(torch.ones(3 + rank, 4))
     if rank:

@@ -62,7 +62,7 @@ def longer(q, k, v, offsets):
 
 
 def padded_too(q, k, v, offsets):
-    """What the attention makes of padding is used."""
+    """A result of attention at padded places is used."""
     made = scaled_dot_product_attention(*[heads(x, offsets) for x in (q, k, v)], is_causal=True)
     return unpadded(made, offsets, q), made * 2
 

@@ -77,7 +77,7 @@ def loss(outputs: object) -> Tensor | None:
 
 @dataclass
 class Ran:
-    """What a call gave: results and gradients, or an error."""
+    """The outcome of a call: results and gradients, or an error."""
 
     outputs: object = None
     gradients: object = None

@@ -52,7 +52,7 @@ def samples(step: int = 1, only: frozenset[str] | None = None) -> Iterator[Sampl
 
 
 def verdict(sample: Sample) -> tuple[str, str]:
-    """What became of a sample, with the reason: "refused" by eager torch too, "wrong", "eager", or "captured"."""
+    """The verdict on a sample, with the reason: "refused" by eager torch too, "wrong", "eager", or "captured"."""
 
     def program(*args: Any, **kwargs: Any) -> Any:
         return sample.function(*args, **kwargs)
