@@ -258,8 +258,7 @@ def overlap(before: Sharding, after: Sharding, r: Int, q: Int) -> Int:
 
 
 def test_exchanges_match_pairwise() -> None:
-    """The rows that the ranks of one sharding send to those of another one are those received; an off-by-one is shown with
-    both ranks."""
+    """Rows that are sent from one sharding to another are those received; an off-by-one is shown with both ranks."""
     env, n, world = environment()
     new = env.symbol("new", lo=1)
     before, after = chunks(n, world), balanced_shards(n, new)
