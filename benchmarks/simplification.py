@@ -10,21 +10,18 @@ convolutions, halves of halves. Processor time in milliseconds, without other so
 from __future__ import annotations
 
 import argparse
-import gzip
-import json
 import re
 import time
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import chain, islice
-from pathlib import Path
 from random import Random
 from statistics import quantiles
 
 from benchmarks import report
+from benchmarks.recorded import CORPUS, sessions
 from shapes import ShapeEnv, ShapeError
 
-CORPUS = Path(__file__).parent / "corpus"
 FEW = 60
 """Expressions of one session."""
 COMPARISON = re.compile(r" (?:==|!=|<=|>=|<|>) ")
@@ -43,25 +40,22 @@ IDIOMS = (
 
 
 def recorded() -> Iterator[tuple[ShapeEnv, str]]:
-    for path in sorted(CORPUS.rglob("*.jsonl.gz")):
+    """The sides of recorded questions."""
+    for session in chain.from_iterable(map(sessions, sorted(CORPUS.rglob("*.jsonl.gz")))):
         env = ShapeEnv(origin=lambda: None)
         seen: set[str] = set()
-        with gzip.open(path, "rt") as lines:
-            for line in map(json.loads, lines):
-                if line["op"] == "session":
-                    env, seen = ShapeEnv(origin=lambda: None), set()
-                try:
-                    if line["op"] == "symbol":
-                        env.symbol(line["name"], line["lo"], line["hi"], hint=line["hint"])
-                    elif line["op"] == "assume":
-                        env.assume(line["prop"])
-                except ShapeError:
-                    continue
-                if line["op"] == "ask" and len(seen) < FEW:
-                    for side in COMPARISON.split(line["prop"]):
-                        if side not in seen and re.search(r"[a-z].*[-+*/%(]", side):
-                            seen.add(side)
-                            yield env, side
+        for line in session.lines:
+            try:
+                if line["op"] == "symbol":
+                    env.symbol(line["name"], line["lo"], line["hi"], hint=line["hint"])
+                elif line["op"] == "assume":
+                    env.assume(line["prop"])
+            except ShapeError:
+                continue
+            for side in COMPARISON.split(line["prop"]) if line["op"] == "ask" and len(seen) < FEW else ():
+                if side not in seen and re.search(r"[a-z].*[-+*/%(]", side):
+                    seen.add(side)
+                    yield env, side
 
 
 def idioms(random: Random) -> Iterator[tuple[ShapeEnv, str]]:
@@ -108,7 +102,7 @@ def simplified(count: int, solvers: bool) -> Iterator[tuple[float, str]]:
 
 def run(options: argparse.Namespace) -> str:
     times = sorted(simplified(options.count, options.solvers))
-    cuts = quantiles([each for each, _ in times], n=1000)
+    cuts = quantiles([each for each, _ in times], n=1000, method="inclusive")
     rows: list[list[report.Cell]] = [
         ["expressions", len(times)], ["half at most, ms", cuts[499]], ["99 of 100", cuts[989]],
         ["999 of 1000", cuts[998]], ["longest", times[-1][0]],
