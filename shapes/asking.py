@@ -221,16 +221,14 @@ class Asking(ABC):
         text = None
         if type(question) is SymBool and question.domain is self._true:
             known = questions.answers_now.get(question.prop)
-            if known is not None and (
-                known.facts is None or (known.facts is self._ledger.facts and known.effort >= RANKS[effort])
-            ):
+            if known is not None and known.facts is self._ledger.facts and known.effort >= RANKS[effort]:
                 return known.verdict
         if type(question) is str:
             text = question
             prop, domain = self._texts.get(text) or self._reader.parse(text)
             if domain is self._true:
                 known = questions.answers_now.get(prop)
-                if known is not None and known.facts is None:
+                if known is not None and known.lasting and known.facts is self._ledger.facts:
                     worded = known.worded
                     if worded is not None and worded[1] == text and worded[0] == self._table.epoch:
                         return worded[2]

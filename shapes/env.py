@@ -126,7 +126,7 @@ class ShapeEnv(Declaring):
         """
         if type(question) is SymBool and question.domain is self._true:
             known = self._questions.answers_now.get(question.prop)
-            if known is not None and known.facts is None:
+            if known is not None and known.lasting:
                 return type(known.verdict) is Always
         return self._branch(question, None)
 

@@ -10,7 +10,8 @@
 
 Facts only grow between rollbacks, so:
 
-- *always* and *never* are monotone: they hold under every extension of the facts;
+- *always* and *never* are monotone: they hold under every extension of the facts, among which their core is then
+  sought;
 - *depends* holds while both witnesses satisfy the facts that were added;
 - an unknown verdict is tried again after a new fact, or with more effort.
 
@@ -33,7 +34,7 @@ from shapes.environment.trail import Trail
 from shapes.environment.universal import judged
 from shapes.errors import Contradiction, InvalidArgument
 from solver.decide.ladder import decide
-from solver.decide.verdict import Always, Depends, Never, Verdict
+from solver.decide.verdict import Always, Depends, GaveUp, Never, Verdict
 from solver.errors import Contradictory
 from solver.knowledge.facts import Facts
 from solver.proofs.fact import Fact
@@ -50,20 +51,21 @@ ANSWERS_KEPT: Final = 1 << 14
 
 
 class Answer:
-    """A verdict, the facts under which it is known to hold, and the effort spent.
+    """A verdict, the facts of its evidence, and the effort spent.
 
-    `facts` is None where it holds under every extension of those it was found under. `position` counts the commitments
-    when it was entered, and `worded` is the last text that asked for it: when texts were last forgotten, the text, and
-    the same verdict, which knows the text.
+    `lasting` is true where it holds under every extension of the facts that it was found under. `position` counts the
+    commitments when it was entered, and `worded` is the last text that asked for it: when texts were last forgotten,
+    the text, and the same verdict, which knows the text.
     """
 
-    __slots__ = ("effort", "facts", "position", "verdict", "worded")
+    __slots__ = ("effort", "facts", "lasting", "position", "verdict", "worded")
 
-    def __init__(self, verdict: Verdict, facts: Facts | None, position: int, effort: int) -> None:
+    def __init__(self, verdict: Verdict, facts: Facts, position: int, effort: int) -> None:
         self.verdict = verdict
         self.facts = facts
+        self.lasting = isinstance(verdict, Always | Never)
         self.position = position
-        self.effort = MOST if type(verdict) is Depends else effort
+        self.effort = effort if type(verdict) is GaveUp else MOST
         self.worded: tuple[int, str, Verdict] | None = None
 
 
@@ -91,7 +93,7 @@ class Questions:
         """Decide whether the proposition follows from the facts, inside its domain."""
         key: Key = prop if domain is self.true else (prop, domain)
         known = self.answers_now.get(key)
-        if known is not None and known.facts is None:
+        if known is not None and known.lasting and known.facts is self.ledger.facts:
             return known.verdict
         access = self._access
         with access.lock:
@@ -116,7 +118,12 @@ class Questions:
     def _still(self, key: Key, known: Answer, effort: Effort) -> Verdict | None:
         """The known answer, if it stands under the present facts and no more effort is asked for."""
         facts = self.ledger.facts
-        if known.facts is None or (known.facts is facts and known.effort >= RANKS.get(effort, MOST)):
+        if known.facts is facts and known.effort >= RANKS.get(effort, MOST):
+            return known.verdict
+        if isinstance(known.verdict, Always | Never):
+            # the core is sought among the present facts, as if nothing had been asked before
+            known.verdict, known.worded = known.verdict.under(facts), None
+            known.facts = facts
             return known.verdict
         if known.facts is facts or not isinstance(known.verdict, Depends) or not self._admits(known):
             return None
@@ -144,8 +151,7 @@ class Questions:
         if self.answers.make_room():
             self._forget()
         tried = RANKS[effort] if timeout is None else RANKS["fast"] - 1
-        lasting = type(verdict) is Always or type(verdict) is Never
-        self.answers[key] = Answer(verdict, None if lasting else facts, len(ledger.commitments), tried)
+        self.answers[key] = Answer(verdict, facts, len(ledger.commitments), tried)
         return verdict
 
     def valid_verdicts(self) -> list[Verdict]:
@@ -153,10 +159,11 @@ class Questions:
         facts = self.ledger.facts
         known = self.answers.values()
         return [
-            *[each.verdict for each in known if each.facts is None],
+            *[each.verdict for each in known if each.lasting],
             *[
                 each.verdict
                 for each in known
+                if not each.lasting
                 if each.facts is facts or (isinstance(each.verdict, Depends) and self._admits(each))
             ],
         ]

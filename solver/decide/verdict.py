@@ -184,6 +184,12 @@ class Decided(Answer):
         verdict.written, verdict._same = text, self
         return verdict
 
+    def under(self, facts: Facts) -> Always | Never:
+        """The same answer under facts that include those at the leaves of its proof, with its core sought among them.
+        """
+        kind = Always if isinstance(self, Always) else Never
+        return kind(self.prop, self.domain, self.rung, self.found, included(facts))
+
     def _minimize(self) -> None:
         if self._same is not None:
             self._same._read()
@@ -363,10 +369,7 @@ class Depends(Answer):
 
     def under(self, facts: Facts) -> Depends:
         """The same answer under more facts, which both witnesses satisfy as they were found."""
-        wanted: object = facts
-        if not isinstance(wanted, Facts):
-            expected = "facts that include those of the verdict, such as `env.known`"
-            raise InvalidArgument(f"under: facts={wanted!r}: expected {expected}")
+        facts = included(facts)
         return Depends(self.prop, self.domain, self.rung, facts, Witness.of(self.found[0]), Witness.of(self.found[1]))
 
     def check(self) -> bool:
@@ -462,6 +465,14 @@ def _gave_up(
 
 
 Verdict = Always | Never | Depends | GaveUp
+
+
+def included(facts: object) -> Facts:
+    """Facts for a verdict that was found under some of them."""
+    if not isinstance(facts, Facts):
+        expected = "facts that include those of the verdict, such as `env.known`"
+        raise InvalidArgument(f"under: facts={facts!r}: expected {expected}")
+    return facts
 
 
 coq_exporter: Final[Hook[Callable[[Verdict], str]]] = Hook()

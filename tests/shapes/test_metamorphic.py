@@ -9,6 +9,7 @@ import itertools
 import random
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import pytest
@@ -18,7 +19,8 @@ from shapes.errors import Contradiction, Undefined
 
 Bounds = tuple[int | None, int | None]
 NAMES = "abcd"
-OTHER_NAMES = ("s0", "u7", "zz", "Abc", "m1", "q", "x_1")
+OTHER_NAMES = ("abcd", "ABCD", "BDEF", "KMPZ")
+"""Names as long, in the order of the letters and before those of functions: terms are printed in the order of texts."""
 RANGES: Sequence[Bounds] = ((0, None), (1, None), (2, None), (None, None), (0, 109), (-60, 90), (2, 2**40))
 
 
@@ -39,6 +41,8 @@ class Setting:
     names: dict[str, str]
     unrelated: int = 0
     asked_before: tuple[int, ...] = ()
+    early: bool = False
+    """True if the question is asked already when one fact is known."""
 
     @staticmethod
     def plain(problem: Problem) -> Setting:
@@ -47,37 +51,43 @@ class Setting:
     @staticmethod
     def drawn(problem: Problem, draw: random.Random) -> Setting:
         count = len(problem.facts)
-        names = dict(zip(problem.bounds, draw.sample(OTHER_NAMES, len(problem.bounds)), strict=True))
+        names = dict(zip(problem.bounds, draw.choice(OTHER_NAMES)))
         asked = tuple(draw.sample(range(count), min(count, draw.choice((0, 0, 2)))))
-        return Setting(tuple(draw.sample(range(count), count)), names, draw.choice((0, 1, 2, 3, 7)), asked)
+        order = tuple(draw.sample(range(count), count))
+        return Setting(order, names, draw.choice((0, 1, 2, 3, 7)), asked, draw.random() < 0.3)
 
 
-def kind_of_answer(problem: Problem, setting: Setting) -> str:
-    return answer(problem, setting)[0]
-
-
-def answer(problem: Problem, setting: Setting) -> tuple[str, ...]:
-    """The kind of the answer, the text of the question in normal form, and the texts of the core."""
+def answer(problem: Problem, setting: Setting) -> tuple[object, ...]:
+    """The kind of the answer, the text of the question in normal form, and the texts of the core, in the letters of the
+    problem."""
     env = ShapeEnv(origin=lambda: None, solvers=False)
     for position in range(setting.unrelated):
         env.symbol(f"unrelated{position}", lo=None if position % 2 else 0)
         env.assume(f"unrelated{position} >= {position - 3}")
     for name, (lo, hi) in problem.bounds.items():
         env.symbol(setting.names[name], lo, hi)
+    letters = {name: letter for letter, name in setting.names.items()}
 
     def renamed(text: str) -> str:
         return re.sub(r"\b[abcd]\b", lambda found: setting.names[found.group()], text)
 
+    def in_letters(text: str) -> str:
+        return re.sub(r"\b\w+\b", lambda found: letters.get(found.group(), found.group()), text)
+
     try:
         for position in setting.asked_before:
             env.ask(renamed(problem.facts[position]))
-        for position in setting.order:
+        for place, position in enumerate(setting.order):
+            if setting.early and place == 1:
+                with suppress(Undefined):
+                    env.ask(renamed(problem.question))
             env.assume(renamed(problem.facts[position]))
         verdict = env.ask(renamed(problem.question))
     except (Contradiction, Undefined) as error:
         return (type(error).__name__,)
     core = verdict.core if isinstance(verdict, Always | Never) else ()
-    return type(verdict).__name__, str(verdict.prop), *[str(fact.text) for fact in core]
+    texts = frozenset([in_letters(str(fact.text)) for fact in core])
+    return type(verdict).__name__, in_letters(str(verdict.prop)), texts
 
 
 def expression(draw: random.Random, names: Sequence[str], depth: int = 0) -> str:
@@ -179,12 +189,12 @@ KNOWN = {
 def test_every_order_and_number_of_unrelated_symbols(name: str) -> None:
     problem = KNOWN[name]
     letters = {each: each for each in problem.bounds}
-    kinds = {
-        kind_of_answer(problem, Setting(order, letters, unrelated))
+    answers = {
+        answer(problem, Setting(order, letters, unrelated))
         for order in itertools.permutations(range(len(problem.facts)))
         for unrelated in (0, 1, 3)
     }
-    assert len(kinds) == 1 and kinds <= {"Always", "Never", "Depends"}
+    assert len(answers) == 1 and next(iter(answers))[0] in {"Always", "Never", "Depends"}
     plain = Setting.plain(problem)
     assert len({answer(problem, replace(plain, unrelated=count)) for count in range(9)}) == 1
 
@@ -202,25 +212,21 @@ def test_a_chain_of_equalities_both_ways() -> None:
 
 
 def unstable(problems: int, settings: int, seed: int) -> list[Problem]:
-    """The problems whose answer is of more than one kind; beside unrelated symbols alone, texts and cores are the same.
-    """
+    """The problems that are decided in one setting and given up in another; nothing else may differ."""
     draw = random.Random(seed)
     found = []
     for _ in range(problems):
         problem = random_problem(draw)
-        plain = Setting.plain(problem)
-        alike = {answer(problem, replace(plain, unrelated=count)) for count in (0, 1, 2, 3, 7)}
-        assert len(alike) == 1, problem
-        kinds = {next(iter(alike))[0]}
-        kinds |= {kind_of_answer(problem, Setting.drawn(problem, draw)) for _ in range(settings - 1)}
-        if len(kinds) > 1:
+        answers = {answer(problem, Setting.plain(problem))}
+        answers |= {answer(problem, Setting.drawn(problem, draw)) for _ in range(settings)}
+        if len(answers) > 1:
+            assert sum(kind != "GaveUp" for kind, *_ in answers) == 1, problem
             found.append(problem)
-            assert len(kinds - {"GaveUp"}) == 1, problem
     return found
 
 
 def test_random_variations() -> None:
-    assert not unstable(150, 5, seed=3)
+    assert not unstable(150, 4, seed=3)
 
 
 @pytest.mark.thorough

@@ -27,12 +27,35 @@ def test_always_is_inherited_and_depends_is_asked_again(env: ShapeEnv) -> None:
     """An `Always` answer is inherited, and a `Depends` answer is asked again once a fact may close it."""
     settled, opened = env.ask("b*s >= 1"), env.ask("s % 8 == 0")
     env.assume("b <= 100")
-    assert env.ask("b*s >= 1") is settled
+    again = env.ask("b*s >= 1")
+    assert again == settled and isinstance(again, Always) and isinstance(settled, Always)
+    assert again.found is settled.found and again is env.ask("b*s >= 1")
     still = env.ask("s % 8 == 0")
     assert isinstance(still, Depends) and still.facts is env.known and still.check()
     env.assume("s % 16 == 0")
     assert isinstance(env.ask("s % 8 == 0"), Always)
     assert isinstance(opened, Depends)
+
+
+def test_a_core_does_not_depend_on_when_it_was_asked_first() -> None:
+    """A question that was settled early has the core that it would have if it were asked now."""
+    cores = []
+    for early in (False, True):
+        env = ShapeEnv(solvers=False)
+        env.sizes("a b c", lo=0)
+        mark = env.checkpoint()
+        env.assume("a + b >= 9")
+        env.assume("b <= 2")
+        if early:
+            first = env.ask("a >= 5")
+            assert isinstance(first, Always) and first.check()
+        env.assume("a >= 6")
+        verdict = env.ask("a >= 5")
+        assert isinstance(verdict, Always) and verdict.check()
+        cores.append({fact.text for fact in verdict.core})
+        env.rollback(mark)
+        assert not isinstance(env.ask("a >= 5"), Always)
+    assert cores[0] == cores[1]
 
 
 def test_what_is_no_proposition_is_refused(env: ShapeEnv) -> None:
