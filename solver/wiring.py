@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from solver.decide.verdict import Verdict, coq_exporter, html_renderer
+from solver.decide.answer import Answer, coq_exporter, html_renderer
+from solver.decide.verdict import Always, Depends, GaveUp, Never
 from solver.floats.order import float_maker
 from solver.floats.programs import Node
 from solver.floats.value import Float
@@ -61,16 +62,18 @@ def _minimized(
     return minimized(proof, goal, prop, domain, known, solvers)
 
 
-def _theorem(verdict: Verdict) -> str:
+def _theorem(answer: Answer) -> str:
     from solver.coq import exported
 
-    return exported(verdict)
+    assert isinstance(answer, Always | Never | Depends | GaveUp)
+    return exported(answer)
 
 
-def _html(verdict: Verdict) -> str:
+def _html(answer: Answer) -> str:
     from solver.decide.pages import html_of_verdict
 
-    return html_of_verdict(verdict)
+    assert isinstance(answer, Always | Never | Depends | GaveUp)
+    return html_of_verdict(answer)
 
 
 def _written_once(self: object, name: str, value: object) -> None:

@@ -20,14 +20,12 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import nullcontext
-from typing import ClassVar, Final, Literal, NoReturn, Self, cast
+from typing import ClassVar
 
+from solver.decide.answer import Answer, included
 from solver.decide.serialization import Recorded, recorded_among
-from solver.errors import InvalidArgument
-from solver.hooks import Hook
 from solver.knowledge.facts import Facts, minimizer
 from solver.knowledge.symbols import by_age
 from solver.proofs.fact import Fact, Record
@@ -37,76 +35,9 @@ from solver.samples.witness import Witness, shown_value
 from solver.syntax.named_sizes import NamedSizes
 from solver.syntax.short_text import with_names
 from solver.terms.depth import SHALLOW, room_for
-from solver.terms.digest import digest, same
+from solver.terms.digest import digest
 from solver.terms.expr import Atom
 from solver.terms.prop import Prop
-
-
-class Answer:
-    """The base of the verdicts."""
-
-    __slots__ = ("domain", "prop", "rung", "written")
-
-    prop: Prop
-    domain: Prop
-    rung: str
-    written: str | None
-    """The text of the question, where it was asked as one."""
-
-    def __bool__(self) -> NoReturn:
-        shown = with_names(str(self.prop), self.prop.interner.shown_names)
-        raise TypeError(
-            f"a verdict is not a truth value; match on Always, Never, Depends and GaveUp (asked: `{shown}`)"
-        )
-
-    @abstractmethod
-    def check(self) -> bool:
-        """Verify the evidence again, without search."""
-
-    @abstractmethod
-    def evidence(self) -> object:
-        """The part in which two verdicts of one question may differ, comparable across processes."""
-
-    def __eq__(self, other: object) -> bool:
-        """Return True for the same answer with the same evidence to the same question, also of another process: symbols
-        are compared by name."""
-        if self is other or not isinstance(other, Answer):
-            return self is other
-        return (
-            type(self) is type(other)
-            and same(self.prop, other.prop)
-            and same(self.domain, other.domain)
-            and self.evidence() == other.evidence()
-        )
-
-    def __hash__(self) -> int:
-        return hash((type(self).__name__, digest(self.prop), digest(self.domain)))
-
-    @abstractmethod
-    def of_text(self, text: str) -> Verdict:
-        """The same answer to a question that was asked as this text."""
-
-    def __copy__(self) -> Self:
-        return self
-
-    def __deepcopy__(self, memo: object) -> Self:
-        return self
-
-    def export(self, system: Literal["coq"] = "coq") -> str:
-        """The evidence as a file that another system checks: theorems with their proofs for `coqc`.
-
-        Raises:
-            NotExported: a step of the proof has no counterpart there; `rule` names it.
-        """
-        wanted: object = system
-        if wanted != "coq":
-            known = "a verdict is exported to 'coq'; SMT-LIB has `env.export('smtlib')`"
-            raise InvalidArgument(f"system={system!r}: {known}")
-        return coq_exporter.call(cast("Verdict", self))
-
-    def _repr_html_(self) -> str:
-        """The verdict with its core or its witnesses, as notebooks show it."""
-        return html_renderer.call(cast("Verdict", self))
 
 
 class Decided(Answer):
@@ -465,21 +396,6 @@ def _gave_up(
 
 
 Verdict = Always | Never | Depends | GaveUp
-
-
-def included(facts: object) -> Facts:
-    """Facts for a verdict that was found under some of them."""
-    if not isinstance(facts, Facts):
-        expected = "facts that include those of the verdict, such as `env.known`"
-        raise InvalidArgument(f"under: facts={facts!r}: expected {expected}")
-    return facts
-
-
-coq_exporter: Final[Hook[Callable[[Verdict], str]]] = Hook()
-"""A verdict for Coq's kernel, by `solver.coq`."""
-
-html_renderer: Final[Hook[Callable[[Verdict], str]]] = Hook()
-"""A verdict for a notebook, by `solver.decide.pages`."""
 
 
 def _shown(sizes: Mapping[Atom, int]) -> str:
