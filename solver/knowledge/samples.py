@@ -21,6 +21,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from solver.knowledge.base import Rule
+from solver.knowledge.start_values import ROWS, start_column
 from solver.knowledge.symbols import sources
 from solver.proofs.fact import Fact
 from solver.terms.atoms import arguments, operands
@@ -30,16 +31,10 @@ from solver.terms.operations import Evaluate
 from solver.terms.persistent import ShardedMap
 from solver.terms.prop import SHARING, Prop
 
-SPREADS: Final = (None, 0, 1, 2, 4, 8, 16, 64, 256, 4096, 1 << 20, 1 << 64, -8, -64)
-"""Offset of a symbol above its lower bound in each row: its hint, fixed offsets, ranges to draw from, and (negative)
-one value for all symbols."""
-ROWS: Final = len(SPREADS)
 ENOUGH: Final = 4
 TOUCHED: Final = 96
 LONG: Final = 32
 """A sum of more terms is evaluated by its difference from another one, and kept."""
-SEEDS_KEPT: Final = 512
-SCATTERED: Final[dict[int, tuple[int, ...]]] = {}
 
 
 class Touching:
@@ -413,43 +408,3 @@ def _tolerant(evaluate: Evaluate, values: tuple[int, ...]) -> int | None:
         return evaluate(*values)
     except OverflowError:
         return None
-
-
-def scattered(seed: int) -> tuple[int, ...]:
-    """A number of 64 bits for each row; those of small seeds, which nearly all are, are kept."""
-    found = SCATTERED.get(seed)
-    if found is None:
-        numbers = []
-        for row in range(ROWS):
-            mixed = (seed * 0x9E3779B97F4A7C15 + row * 0xC2B2AE3D27D4EB4F) & 0xFFFFFFFFFFFFFFFF
-            numbers.append(mixed ^ mixed >> 29)
-        found = tuple(numbers)
-        if 0 <= seed < SEEDS_KEPT:
-            SCATTERED[seed] = found
-    return found
-
-
-def start_column(seed: int, lo: int | None, hi: int | None, hint: int | None) -> tuple[int, ...]:
-    """The values of a new symbol: deterministic, spread over magnitudes."""
-    numbers = scattered(seed)
-    return tuple([_start_value(row, numbers[row], lo, hi, hint) for row in range(ROWS)])
-
-
-def _start_value(row: int, mixed: int, lo: int | None, hi: int | None, hint: int | None) -> int:
-    spread = SPREADS[row]
-    low = lo if lo is not None else (hi - 9 if hi is not None else 0)
-    if spread is None:
-        value = hint if hint is not None else low + 2 if lo is not None else low
-    elif spread < 0:
-        value = -spread
-    elif spread <= 2:
-        value = low + spread
-    else:
-        value = low + mixed % spread
-    if lo is None and hi is None and spread is not None and row % 3 == 1:
-        value = -value - 1
-    if hi is not None and value > hi:
-        value = hi - (mixed % min(spread or 1, hi - low + 1) if spread and spread > 2 and hi > low else 0)
-    if lo is not None and value < lo:
-        value = lo
-    return value

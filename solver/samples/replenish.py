@@ -18,7 +18,8 @@ from typing import Final
 
 from solver.integer.work_budget import WorkBudget
 from solver.knowledge.facts import Facts
-from solver.knowledge.samples import ROWS, Samples
+from solver.knowledge.samples import Samples
+from solver.knowledge.start_values import ROWS
 from solver.proofs.fact import Fact
 from solver.samples.pushing import Pushing
 from solver.samples.repair import Search
