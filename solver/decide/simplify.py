@@ -25,12 +25,13 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
-from solver.decide.ladder import decide
+from solver.decide.ladder import decide, decide_within
 from solver.decide.verdict import Always, GaveUp, Never, Verdict
 from solver.errors import Contradictory, NotExpressible, Undefined
 from solver.knowledge.facts import Conflict, Facts
 from solver.knowledge.substitution import by_equalities, equalities, merged, named
 from solver.knowledge.symbols import by_age
+from solver.rungs.effort import Effort
 from solver.samples.proposals import proposals
 from solver.samples.sampling import Probes, rows
 from solver.syntax.connectives import same
@@ -53,14 +54,20 @@ PROOFS: Final = 200
 """Questions of one simplification."""
 SEARCHES: Final = 60
 """Searches for proposals in one simplification."""
-SPELLING: Final = 40_000
-"""Work for finding the texts of candidates in one simplification, in terms printed: less than a tenth of a second."""
-EACH: Final = 10_000
+SPELLING: Final = 20_000
+"""Work for finding the texts of candidates in one simplification, in terms printed: about a twentieth of a second."""
+EACH: Final = 8_000
 """Work for one candidate, out of that."""
 COMPARED: Final = 20_000
 """The same for each of the two texts compared at the end."""
 HARD: Final = 4
 """Proofs in one simplification that may use all rungs and z3."""
+WORK: Final = 300_000
+"""Work for all proofs of one simplification, in the unit of `solver.rungs.effort`."""
+TRIAL: Final = 60_000
+"""Work for one proof out of that; for a hard one twice as much."""
+VAINLY: Final = 20_000
+"""Work that a proof without success costs beside that of its rungs."""
 NESTED: Final = 2
 """Depth of nested conditions under which values are simplified."""
 RELATED: Final = 6
@@ -131,6 +138,7 @@ class Budget:
     """The rest of the budget of one simplification, nested ones included."""
 
     proofs: int = PROOFS
+    work: int = WORK
     hard: int = HARD
     searches: int = SEARCHES
     spelling: int = SPELLING
@@ -327,7 +335,7 @@ class Simplification:
                 continue
             seen.add(candidate)
             vain += 1
-            if self.cost(candidate) < limit:
+            if self.printer.operators_at_least(candidate) < limit and self.cost(candidate) < limit:
                 found[candidate] = self.cost(candidate)
                 vain = 0
             if len(found) == 4 * TRIED or vain == VAIN:
@@ -357,15 +365,19 @@ class Simplification:
         return isinstance(verdict, Always)
 
     def decide(self, p: Prop, *, hard: bool = False) -> Verdict | None:
-        if self.budget.proofs <= 0:
+        if self.budget.proofs <= 0 or self.budget.work <= 0:
             return None
         self.budget.proofs -= 1
         try:
-            if hard:
-                return decide(self.facts, p, domain=self.domain, effort="thorough", solvers=self.solvers)
-            return decide(self.facts, p, domain=self.domain, effort="default")
+            if hard and self.solvers:
+                return decide(self.facts, p, domain=self.domain, effort="thorough")
+            work = min(2 * TRIAL if hard else TRIAL, self.budget.work)
+            effort: Effort = "thorough" if hard else "default"
+            verdict, spent = decide_within(self.facts, p, self.domain, effort=effort, work=work)
         except Undefined:
             return None
+        self.budget.work -= spent + (VAINLY if isinstance(verdict, GaveUp) else 0)
+        return verdict
 
     def samples(self, e: Expr) -> Probes:
         """Assignments that satisfy the facts, of the symbols of the expression and all declared ones."""

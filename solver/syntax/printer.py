@@ -49,6 +49,8 @@ FEW: Final = 400
 """Symbols and operations that are written out, even if some are shared."""
 MANY: Final = 20_000
 """Symbols and operations beyond which a value is not written out."""
+FEW_OPERATIONS: Final = 4
+"""Operations of a value whose plain text has at most four times the operators of its text."""
 SHORT: Final = 1_000
 """Characters of a text in which nothing gets a name."""
 
@@ -168,6 +170,24 @@ class Printer(Writer):
         """
         self.trials, self.work, self._characters = TRIALS, work, 0
         return self.write(value).cost
+
+    def operators_at_least(self, e: Expr) -> int:
+        """A number of operators that the text has, found without writing it.
+
+        Each operation is one operator or more, and joins leaves: symbols, and the constants that divide. And recovered
+        operations save at most three quarters of the operators of a text with few of them.
+        """
+        leaves, operations = 0, 0
+        for atom in e.atoms:
+            if atom.kind == "symbol":
+                leaves += 1
+            elif atom.kind != "function":
+                operations += 1
+                leaves += atom.kind == "floordiv" and isinstance(atom.args[1], Expr) and not atom.args[1].terms
+        found = max(operations, leaves - 1)
+        if operations > FEW_OPERATIONS:
+            return found
+        return max(found, -(-resugar.estimate(self.weights, self.plain(e), False) // 4))
 
     def write(self, value: Expr | Prop) -> Text:
         """The text."""
