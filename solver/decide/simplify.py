@@ -48,8 +48,10 @@ TRIED: Final = 6
 """Proposals for one value whose proof is tried."""
 MATCHES: Final = 400
 """Proposals examined, most of them spellings of one another."""
-VAIN: Final = 64
-"""Proposals in a row that are no shorter, after which no more are examined: they come roughly by size."""
+HOPELESS: Final = 64
+"""Proposals in a row that cannot be shorter, after which no more are examined: they come roughly by size."""
+VAIN: Final = 16
+"""Proposals in a row that are no shorter, after which no more are written: the likeliest come first."""
 PROOFS: Final = 200
 """Questions of one simplification."""
 SEARCHES: Final = 60
@@ -326,21 +328,35 @@ class Simplification:
     def proposed(self, e: Expr) -> list[Expr]:
         """The proposals with fewer operators, shortest first."""
         self.budget.searches -= 1
-        found: dict[Expr, int] = {}
         limit = self.cost(e)
-        seen: set[Expr] = set()
+        found: dict[Expr, int] = {}
         vain = 0
-        for candidate in islice(proposals(self.samples(e), e, self.related(e)), MATCHES):
-            if candidate in seen:
-                continue
-            seen.add(candidate)
+        for candidate in self.hopeful(e, limit):
             vain += 1
-            if self.printer.operators_at_least(candidate) < limit and self.cost(candidate) < limit:
+            if self.cost(candidate) < limit:
                 found[candidate] = self.cost(candidate)
                 vain = 0
             if len(found) == 4 * TRIED or vain == VAIN:
                 break
         return sorted(found, key=found.__getitem__)[:TRIED]
+
+    def hopeful(self, e: Expr, limit: int) -> list[Expr]:
+        """Proposals that may have fewer operators, the likeliest first."""
+        ranks: dict[Expr, tuple[int, int]] = {}
+        seen: set[Expr] = set()
+        since = 0
+        for candidate in islice(proposals(self.samples(e), e, self.related(e)), MATCHES):
+            if candidate in seen:
+                continue
+            seen.add(candidate)
+            since += 1
+            least, plainly = self.printer.estimated(candidate)
+            if least < limit:
+                ranks[candidate] = (plainly, least)
+                since = 0
+            if since == HOPELESS:
+                break
+        return sorted(ranks, key=ranks.__getitem__)
 
     def related(self, e: Expr) -> list[Expr]:
         """Symbols that known equalities connect with those of the expression."""

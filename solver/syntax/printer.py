@@ -171,8 +171,8 @@ class Printer(Writer):
         self.trials, self.work, self._characters = TRIALS, work, 0
         return self.write(value).cost
 
-    def operators_at_least(self, e: Expr) -> int:
-        """A number of operators that the text has, found without writing it.
+    def estimated(self, e: Expr) -> tuple[int, int]:
+        """The operators that the text has at least, and those of the plain text, found without writing either.
 
         Each operation is one operator or more, and joins leaves: symbols, and the constants that divide. And recovered
         operations save at most three quarters of the operators of a text with few of them.
@@ -184,10 +184,9 @@ class Printer(Writer):
             elif atom.kind != "function":
                 operations += 1
                 leaves += atom.kind == "floordiv" and isinstance(atom.args[1], Expr) and not atom.args[1].terms
-        found = max(operations, leaves - 1)
-        if operations > FEW_OPERATIONS:
-            return found
-        return max(found, -(-resugar.estimate(self.weights, self.plain(e), False) // 4))
+        plainly = resugar.estimate(self.weights, self.plain(e), False)
+        least = max(operations, leaves - 1)
+        return (least if operations > FEW_OPERATIONS else max(least, -(-plainly // 4))), plainly
 
     def write(self, value: Expr | Prop) -> Text:
         """The text."""
