@@ -34,6 +34,8 @@ from solver.terms.prop import Prop
 
 AT_ONCE: Final = 0.005
 """Seconds for the answer that needs no search, however soon a question ends."""
+HYPOTHESIS: Final = 10_000
+"""Work that allows one hypothesis, where little work is allowed."""
 LATE: Final = "no rung decided it before its timeout"
 
 PARANOID: Final = os.environ.get("SHAPES_PARANOID", "") not in ("", "0")
@@ -130,7 +132,8 @@ def decide_within(facts: Facts, prop: Prop, domain: Prop, *, effort: Effort, wor
     with room_for(prop.depth) if prop.depth > SHALLOW else nullcontext():
         if prop.kind in ("true", "false"):
             return _finished(_begun(facts, prop, domain, RUNGS), effort, False, RUNGS), 0
-        verdict, spent = attempt(facts, prop, domain, effort=effort, work=work, solvers=False)
+        forks = work // HYPOTHESIS
+        verdict, spent = attempt(facts, prop, domain, effort=effort, work=work, forks=forks, solvers=False)
     _audit(verdict)
     return verdict, spent
 

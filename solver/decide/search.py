@@ -45,7 +45,14 @@ SEARCHING: Final = frozenset(("bounds", "search"))
 
 
 def attempt(
-    facts: Facts, prop: Prop, domain: Prop, *, effort: Effort, work: int, solvers: bool = True
+    facts: Facts,
+    prop: Prop,
+    domain: Prop,
+    *,
+    effort: Effort,
+    work: int,
+    forks: int | None = None,
+    solvers: bool = True,
 ) -> tuple[Verdict, int]:
     """The verdict within a work budget, without asking the slice of the question; and the work spent.
 
@@ -57,6 +64,8 @@ def attempt(
     prover.sliced = True
     prover.limited = work < prover.work
     prover.work = before = min(prover.work, work)
+    if forks is not None:
+        prover.forks = min(prover.forks, forks)
     verdict = _decided(facts, prop, domain, prover)
     return verdict, before - prover.work
 

@@ -54,9 +54,9 @@ VAIN: Final = 16
 """Proposals in a row that are no shorter, after which no more are written: the likeliest come first."""
 PROOFS: Final = 200
 """Questions of one simplification."""
-SEARCHES: Final = 60
+SEARCHES: Final = 16
 """Searches for proposals in one simplification."""
-SPELLING: Final = 20_000
+SPELLING: Final = 15_000
 """Work for finding the texts of candidates in one simplification, in terms printed: about a twentieth of a second."""
 EACH: Final = 8_000
 """Work for one candidate, out of that."""
@@ -64,11 +64,11 @@ COMPARED: Final = 20_000
 """The same for each of the two texts compared at the end."""
 HARD: Final = 4
 """Proofs in one simplification that may use all rungs and z3."""
-WORK: Final = 300_000
+WORK: Final = 200_000
 """Work for all proofs of one simplification, in the unit of `solver.rungs.effort`."""
-TRIAL: Final = 60_000
+TRIAL: Final = 40_000
 """Work for one proof out of that; for a hard one twice as much."""
-VAINLY: Final = 20_000
+VAINLY: Final = 30_000
 """Work that a proof without success costs beside that of its rungs."""
 NESTED: Final = 2
 """Depth of nested conditions under which values are simplified."""
@@ -88,7 +88,8 @@ def simplify(facts: Facts, expr: Expr, *, domain: Prop | None = None, solvers: b
         return expr
     # a printer with much of its budget spent writes less well: a fresh one decides
     first, second = [printed(Printer(facts.interner), each, COMPARED)[0] for each in (simple, expr)]
-    return expr if first > second else simple
+    longer = first > second or (first == second and len(text_of(simple)) > len(text_of(expr)))
+    return expr if longer else simple
 
 
 def stays_defined(facts: Facts, simple: Expr, domain: Prop | None, expr: Expr, *, solvers: bool) -> bool:
@@ -162,6 +163,8 @@ class Simplification:
         self._samples: dict[frozenset[Atom], Probes] = {}
         self._costs: dict[Expr, int] = {}
         self._outcomes: dict[Expr, Expr] = {}
+        self._vain: dict[Prop, bool] = {}
+        """Questions without an answer, and whether they were hard."""
 
     def under(self, facts: Facts) -> Simplification:
         """The simplification of a part under more facts."""
@@ -374,14 +377,15 @@ class Simplification:
         if a is b:
             return True
         goal = Prop.eq(a, b)
-        verdict = self.decide(goal)
-        if isinstance(verdict, GaveUp) and hard and self.budget.hard > 0:
+        hard = hard and self.budget.hard > 0
+        verdict = self.decide(goal, hard=hard and not self.solvers)
+        if isinstance(verdict, GaveUp) and hard:
             self.budget.hard -= 1
-            verdict = self.decide(goal, hard=True)
+            verdict = self.decide(goal, hard=True) if self.solvers else verdict
         return isinstance(verdict, Always)
 
     def decide(self, p: Prop, *, hard: bool = False) -> Verdict | None:
-        if self.budget.proofs <= 0 or self.budget.work <= 0:
+        if self.budget.proofs <= 0 or self.budget.work <= 0 or self._vain.get(p, -1) >= hard:
             return None
         self.budget.proofs -= 1
         try:
@@ -392,7 +396,10 @@ class Simplification:
             verdict, spent = decide_within(self.facts, p, self.domain, effort=effort, work=work)
         except Undefined:
             return None
-        self.budget.work -= spent + (VAINLY if isinstance(verdict, GaveUp) else 0)
+        self.budget.work -= spent
+        if isinstance(verdict, GaveUp):
+            self.budget.work -= VAINLY
+            self._vain[p] = hard
         return verdict
 
     def samples(self, e: Expr) -> Probes:
