@@ -4,7 +4,8 @@
 
 Recorded are the sides of the questions of the corpora, each simplified once in an environment with the facts known when
 it was asked; they and idioms alternate. Idioms are written over and over with other sizes and numbers: padding, tiles,
-strides, clamps, convolutions, halves of halves. Processor time in milliseconds, without other solvers unless they are asked for.
+strides, clamps, convolutions, halves of halves. Processor time in milliseconds, without other solvers unless they are
+asked for.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ TRIED: Final = 6
 """Proposals for one value whose proof is tried."""
 MATCHES: Final = 400
 """Proposals examined, most of them spellings of one another."""
-HOPELESS: Final = 64
+HOPELESS: Final = 128
 """Proposals in a row that cannot be shorter, after which no more are examined: they come roughly by size."""
 VAIN: Final = 16
 """Proposals in a row that are no shorter, after which no more are written: the likeliest come first."""
@@ -379,9 +379,10 @@ class Simplification:
         goal = Prop.eq(a, b)
         hard = hard and self.budget.hard > 0
         verdict = self.decide(goal, hard=hard and not self.solvers)
-        if isinstance(verdict, GaveUp) and hard:
+        if hard and (verdict is None or isinstance(verdict, GaveUp)):
             self.budget.hard -= 1
-            verdict = self.decide(goal, hard=True) if self.solvers else verdict
+            if self.solvers:
+                verdict = self.decide(goal, hard=True)
         return isinstance(verdict, Always)
 
     def decide(self, p: Prop, *, hard: bool = False) -> Verdict | None:

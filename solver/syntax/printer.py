@@ -49,8 +49,6 @@ FEW: Final = 400
 """Symbols and operations that are written out, even if some are shared."""
 MANY: Final = 20_000
 """Symbols and operations beyond which a value is not written out."""
-FEW_OPERATIONS: Final = 4
-"""Operations of a value whose plain text has at most four times the operators of its text."""
 SHORT: Final = 1_000
 """Characters of a text in which nothing gets a name."""
 
@@ -174,8 +172,8 @@ class Printer(Writer):
     def estimated(self, e: Expr) -> tuple[int, int]:
         """The operators that the text has at least, and those of the plain text, found without writing either.
 
-        Each operation is one operator or more, and joins leaves: symbols, and the constants that divide. And recovered
-        operations save at most three quarters of the operators of a text with few of them.
+        Each operation is one operator or more, and joins leaves: symbols, and the constants that divide. And recovering
+        one halves the operators around it at most, roughly: `(a + b) % 4` is `a + b - 4*((a + b)//4)`.
         """
         leaves, operations = 0, 0
         for atom in e.atoms:
@@ -186,7 +184,7 @@ class Printer(Writer):
                 leaves += atom.kind == "floordiv" and isinstance(atom.args[1], Expr) and not atom.args[1].terms
         plainly = resugar.estimate(self.weights, self.plain(e), False)
         least = max(operations, leaves - 1)
-        return (least if operations > FEW_OPERATIONS else max(least, -(-plainly // 4))), plainly
+        return max(least, -(-plainly // (2 * operations + 2))), plainly
 
     def write(self, value: Expr | Prop) -> Text:
         """The text."""
