@@ -58,8 +58,10 @@ SEARCHES: Final = 16
 """Searches for proposals in one simplification."""
 SPELLING: Final = 15_000
 """Work for finding the texts of candidates in one simplification, in terms printed: about a twentieth of a second."""
+SHARE: Final = 3
+"""One search may spend a third of what is left of that."""
 EACH: Final = 8_000
-"""Work for one candidate, out of that."""
+"""Work for one candidate, out of the same."""
 COMPARED: Final = 20_000
 """The same for each of the two texts compared at the end."""
 HARD: Final = 4
@@ -334,12 +336,13 @@ class Simplification:
         limit = self.cost(e)
         found: dict[Expr, int] = {}
         vain = 0
+        kept = self.budget.spelling - self.budget.spelling // SHARE
         for candidate in self.hopeful(e, limit):
             vain += 1
             if self.cost(candidate) < limit:
                 found[candidate] = self.cost(candidate)
                 vain = 0
-            if len(found) == 4 * TRIED or vain == VAIN:
+            if len(found) == 4 * TRIED or vain == VAIN or self.budget.spelling < kept:
                 break
         return sorted(found, key=found.__getitem__)[:TRIED]
 
