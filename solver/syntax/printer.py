@@ -179,12 +179,12 @@ class Printer(Writer):
         for atom in e.atoms:
             if atom.kind == "symbol":
                 leaves += 1
-            elif atom.kind != "function":
+            elif atom.kind not in ("function", "power"):  # a quotient by a power is one shift
                 operations += 1
                 leaves += atom.kind == "floordiv" and isinstance(atom.args[1], Expr) and not atom.args[1].terms
         plainly = resugar.estimate(self.weights, self.plain(e), False)
         least = max(operations, leaves - 1)
-        return max(least, -(-plainly // (2 * operations + 2))), plainly
+        return max(least, plainly // (2 * operations + 2)), plainly
 
     def write(self, value: Expr | Prop) -> Text:
         """The text."""
