@@ -346,6 +346,14 @@ def tilings(n: int) -> Case:
     return Case((*sizes(names), Size("t", 1)), (), f"{tiles} >= {' + '.join(names)}")
 
 
+@family(4, 8, 16, 32)
+def tiles_of_the_longest(n: int) -> Case:
+    """The tiles of the longest sequence hold each of them."""
+    names = named("s", n)
+    tiles = ", ".join([f"({name} + t - 1)//t" for name in names])
+    return Case((*sizes(names), Size("t", 1)), (), f"max({tiles})*t >= max({', '.join(names)})")
+
+
 @family(2, 4, 8, 16, 32)
 def paged_blocks(n: int) -> Case:
     """Pages of sequences: at most one page each is not full."""

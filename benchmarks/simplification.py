@@ -3,8 +3,9 @@
     python -m benchmarks.simplification [--count 10000] [--solvers] [--write]
 
 Recorded are the sides of the questions of the corpora, each simplified once in an environment with the facts known when
-it was asked. Idioms are written over and over with other sizes and numbers: padding, tiles, strides, clamps,
-convolutions, halves of halves. Processor time in milliseconds, without other solvers unless they are asked for.
+it was asked; they and idioms alternate. Idioms are written over and over with other sizes and numbers: padding, tiles,
+strides, clamps, convolutions, halves of halves. Processor time in milliseconds, without other solvers unless they are
+asked for.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from statistics import quantiles
 from benchmarks import report
 from benchmarks.recorded import CORPUS, sessions
 from shapes import ShapeEnv, ShapeError
+from solver.syntax.printer import operators
 
 FEW = 60
 """Expressions of one session."""
@@ -86,28 +88,37 @@ def halves() -> Iterator[tuple[ShapeEnv, str]]:
         yield env, text
 
 
-def simplified(count: int, solvers: bool) -> Iterator[tuple[float, str]]:
-    """The milliseconds of each expression, and its text."""
+def mixed() -> Iterator[tuple[ShapeEnv, str]]:
+    """One idiom after each recorded expression, as long as there are recorded ones."""
+    for first, second in zip(recorded(), idioms(Random(1))):
+        yield from (first, second)
+    yield from idioms(Random(2))
+
+
+def simplified(count: int, solvers: bool) -> Iterator[tuple[float, str, bool]]:
+    """The milliseconds of each expression, its text, and whether that of the result has more operators."""
     from solver.decide.simplify import simplify
 
-    for env, text in islice(chain(halves(), recorded(), idioms(Random(1))), count):
+    for env, text in islice(chain(halves(), mixed()), count):
         try:
             expr, domain = env.parse_expr(text)
         except ShapeError:
             continue
         started = time.process_time()
-        simplify(env.known, expr, domain=domain, solvers=solvers)
-        yield 1000 * (time.process_time() - started), text
+        simple = simplify(env.known, expr, domain=domain, solvers=solvers)
+        taken = 1000 * (time.process_time() - started)
+        yield taken, text, simple is not expr and operators(simple) > operators(expr)
 
 
 def run(options: argparse.Namespace) -> str:
     times = sorted(simplified(options.count, options.solvers))
-    cuts = quantiles([each for each, _ in times], n=1000, method="inclusive")
+    cuts = quantiles([each for each, _, _ in times], n=1000, method="inclusive")
     rows: list[list[report.Cell]] = [
         ["expressions", len(times)], ["half at most, ms", cuts[499]], ["99 of 100", cuts[989]],
         ["999 of 1000", cuts[998]], ["longest", times[-1][0]],
+        ["texts with more operators than before", sum([longer for _, _, longer in times])],
     ]  # fmt: skip
-    slow: list[list[report.Cell]] = [[text[:90], each] for each, text in times[: -1 - options.slowest : -1]]
+    slow: list[list[report.Cell]] = [[text[:90], each] for each, text, _ in times[: -1 - options.slowest : -1]]
     return "\n\n".join([report.table(["", ""], rows), report.table(["slowest", "ms"], slow)])
 
 

@@ -34,6 +34,8 @@ from solver.terms.prop import Prop
 
 AT_ONCE: Final = 0.005
 """Seconds for the answer that needs no search, however soon a question ends."""
+HYPOTHESIS: Final = 10_000
+"""Work that allows one hypothesis, where little work is allowed."""
 LATE: Final = "no rung decided it before its timeout"
 
 PARANOID: Final = os.environ.get("SHAPES_PARANOID", "") not in ("", "0")
@@ -114,8 +116,30 @@ def decide(
             verdict = _limited(facts, prop, domain, effort, timeout, solvers, rungs)
     if isinstance(verdict, GaveUp):
         verdict.seconds = perf_counter() - started
+    _audit(verdict)
+    return verdict
+
+
+def decide_within(facts: Facts, prop: Prop, domain: Prop, *, effort: Effort, work: int) -> tuple[Verdict, int]:
+    """The verdict within a budget of work, without other solvers and without the slice of the question; and the work
+    spent.
+
+    Raises:
+        Undefined, Contradictory: as `decide` does.
+    """
+    from solver.decide.search import attempt  # loaded on demand, with the rungs
+
+    with room_for(prop.depth) if prop.depth > SHALLOW else nullcontext():
+        if prop.kind in ("true", "false"):
+            return _finished(_begun(facts, prop, domain, RUNGS), effort, False, RUNGS), 0
+        forks = work // HYPOTHESIS
+        verdict, spent = attempt(facts, prop, domain, effort=effort, work=work, forks=forks, solvers=False)
+    _audit(verdict)
+    return verdict, spent
+
+
+def _audit(verdict: Verdict) -> None:
     if PARANOID:
         from solver.decide.paranoid import audit  # loaded on demand
 
         audit(verdict)
-    return verdict

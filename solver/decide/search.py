@@ -44,16 +44,28 @@ SEARCHING: Final = frozenset(("bounds", "search"))
 """The rungs of an attempt that looks for a witness alone."""
 
 
-def attempt(facts: Facts, prop: Prop, domain: Prop, *, effort: Effort, work: int) -> tuple[Verdict, int]:
+def attempt(
+    facts: Facts,
+    prop: Prop,
+    domain: Prop,
+    *,
+    effort: Effort,
+    work: int,
+    forks: int | None = None,
+    solvers: bool = True,
+) -> tuple[Verdict, int]:
     """The verdict within a work budget, without asking the slice of the question; and the work spent.
 
     Raises:
         Undefined, Contradictory: as `decide` does.
     """
     facts = inside(facts, prop, domain)
-    prover = LadderProver(facts, effort, solvers=effort == "thorough")
+    prover = LadderProver(facts, effort, solvers=solvers and effort == "thorough")
     prover.sliced = True
+    prover.limited = work < prover.work
     prover.work = before = min(prover.work, work)
+    if forks is not None:
+        prover.forks = min(prover.forks, forks)
     verdict = _decided(facts, prop, domain, prover)
     return verdict, before - prover.work
 
@@ -172,7 +184,7 @@ def _last_rungs(question: Question, prover: LadderProver, directions: tuple[bool
                     return question.countered(truth, Witness(row, full))
     tried = tuple(prover.tried)
     effort = EFFORTS[prover.effort] + prover.solvers
-    for truth in (True, False):
+    for truth in () if prover.limited else (True, False):
         facts.memos.unknown[question.goal(truth), domain, prover.rungs] = Tried(effort, tried)
     return GaveUp(prop, domain, UNDECIDED, tried, work=prover.spent_in_all)
 

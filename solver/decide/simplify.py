@@ -25,12 +25,13 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
-from solver.decide.ladder import decide
+from solver.decide.ladder import decide, decide_within
 from solver.decide.verdict import Always, GaveUp, Never, Verdict
 from solver.errors import Contradictory, NotExpressible, Undefined
 from solver.knowledge.facts import Conflict, Facts
 from solver.knowledge.substitution import by_equalities, equalities, merged, named
 from solver.knowledge.symbols import by_age
+from solver.rungs.effort import Effort
 from solver.samples.proposals import proposals
 from solver.samples.sampling import Probes, rows
 from solver.syntax.connectives import same
@@ -47,20 +48,30 @@ TRIED: Final = 6
 """Proposals for one value whose proof is tried."""
 MATCHES: Final = 400
 """Proposals examined, most of them spellings of one another."""
-VAIN: Final = 64
-"""Proposals in a row that are no shorter, after which no more are examined: they come roughly by size."""
+HOPELESS: Final = 128
+"""Proposals in a row that cannot be shorter, after which no more are examined: they come roughly by size."""
+VAIN: Final = 16
+"""Proposals in a row that are no shorter, after which no more are written: the likeliest come first."""
 PROOFS: Final = 200
 """Questions of one simplification."""
-SEARCHES: Final = 60
+SEARCHES: Final = 16
 """Searches for proposals in one simplification."""
-SPELLING: Final = 40_000
-"""Work for finding the texts of candidates in one simplification, in terms printed: less than a tenth of a second."""
-EACH: Final = 10_000
-"""Work for one candidate, out of that."""
+SPELLING: Final = 15_000
+"""Work for finding the texts of candidates in one simplification, in terms printed: about a twentieth of a second."""
+SHARE: Final = 3
+"""One search may spend a third of what is left of that."""
+EACH: Final = 8_000
+"""Work for one candidate, out of the same."""
 COMPARED: Final = 20_000
 """The same for each of the two texts compared at the end."""
 HARD: Final = 4
 """Proofs in one simplification that may use all rungs and z3."""
+WORK: Final = 200_000
+"""Work for all proofs of one simplification, in the unit of `solver.rungs.effort`."""
+TRIAL: Final = 40_000
+"""Work for one proof out of that; for a hard one twice as much."""
+VAINLY: Final = 30_000
+"""Work that a proof without success costs beside that of its rungs."""
 NESTED: Final = 2
 """Depth of nested conditions under which values are simplified."""
 RELATED: Final = 6
@@ -79,7 +90,8 @@ def simplify(facts: Facts, expr: Expr, *, domain: Prop | None = None, solvers: b
         return expr
     # a printer with much of its budget spent writes less well: a fresh one decides
     first, second = [printed(Printer(facts.interner), each, COMPARED)[0] for each in (simple, expr)]
-    return expr if first > second else simple
+    longer = first > second or (first == second and len(text_of(simple)) > len(text_of(expr)))
+    return expr if longer else simple
 
 
 def stays_defined(facts: Facts, simple: Expr, domain: Prop | None, expr: Expr, *, solvers: bool) -> bool:
@@ -131,6 +143,7 @@ class Budget:
     """The rest of the budget of one simplification, nested ones included."""
 
     proofs: int = PROOFS
+    work: int = WORK
     hard: int = HARD
     searches: int = SEARCHES
     spelling: int = SPELLING
@@ -152,6 +165,8 @@ class Simplification:
         self._samples: dict[frozenset[Atom], Probes] = {}
         self._costs: dict[Expr, int] = {}
         self._outcomes: dict[Expr, Expr] = {}
+        self._vain: dict[Prop, bool] = {}
+        """Questions without an answer, and whether they were hard."""
 
     def under(self, facts: Facts) -> Simplification:
         """The simplification of a part under more facts."""
@@ -318,21 +333,36 @@ class Simplification:
     def proposed(self, e: Expr) -> list[Expr]:
         """The proposals with fewer operators, shortest first."""
         self.budget.searches -= 1
-        found: dict[Expr, int] = {}
         limit = self.cost(e)
-        seen: set[Expr] = set()
+        found: dict[Expr, int] = {}
         vain = 0
-        for candidate in islice(proposals(self.samples(e), e, self.related(e)), MATCHES):
-            if candidate in seen:
-                continue
-            seen.add(candidate)
+        kept = self.budget.spelling - self.budget.spelling // SHARE
+        for candidate in self.hopeful(e, limit):
             vain += 1
             if self.cost(candidate) < limit:
                 found[candidate] = self.cost(candidate)
                 vain = 0
-            if len(found) == 4 * TRIED or vain == VAIN:
+            if len(found) == 4 * TRIED or vain == VAIN or self.budget.spelling < kept:
                 break
         return sorted(found, key=found.__getitem__)[:TRIED]
+
+    def hopeful(self, e: Expr, limit: int) -> list[Expr]:
+        """Proposals that may have fewer operators, the likeliest first."""
+        ranks: dict[Expr, tuple[int, int]] = {}
+        seen: set[Expr] = set()
+        since = 0
+        for candidate in islice(proposals(self.samples(e), e, self.related(e)), MATCHES):
+            if candidate in seen:
+                continue
+            seen.add(candidate)
+            since += 1
+            least, plainly = self.printer.estimated(candidate)
+            if least < limit:
+                ranks[candidate] = (plainly, least)
+                since = 0
+            if since == HOPELESS:
+                break
+        return sorted(ranks, key=ranks.__getitem__)
 
     def related(self, e: Expr) -> list[Expr]:
         """Symbols that known equalities connect with those of the expression."""
@@ -350,22 +380,31 @@ class Simplification:
         if a is b:
             return True
         goal = Prop.eq(a, b)
-        verdict = self.decide(goal)
-        if isinstance(verdict, GaveUp) and hard and self.budget.hard > 0:
+        hard = hard and self.budget.hard > 0
+        verdict = self.decide(goal, hard=hard and not self.solvers)
+        if hard and (verdict is None or isinstance(verdict, GaveUp)):
             self.budget.hard -= 1
-            verdict = self.decide(goal, hard=True)
+            if self.solvers:
+                verdict = self.decide(goal, hard=True)
         return isinstance(verdict, Always)
 
     def decide(self, p: Prop, *, hard: bool = False) -> Verdict | None:
-        if self.budget.proofs <= 0:
+        if self.budget.proofs <= 0 or self.budget.work <= 0 or self._vain.get(p, -1) >= hard:
             return None
         self.budget.proofs -= 1
         try:
-            if hard:
-                return decide(self.facts, p, domain=self.domain, effort="thorough", solvers=self.solvers)
-            return decide(self.facts, p, domain=self.domain, effort="default")
+            if hard and self.solvers:
+                return decide(self.facts, p, domain=self.domain, effort="thorough")
+            work = min(2 * TRIAL if hard else TRIAL, self.budget.work)
+            effort: Effort = "thorough" if hard else "default"
+            verdict, spent = decide_within(self.facts, p, self.domain, effort=effort, work=work)
         except Undefined:
             return None
+        self.budget.work -= spent
+        if isinstance(verdict, GaveUp):
+            self.budget.work -= VAINLY
+            self._vain[p] = hard
+        return verdict
 
     def samples(self, e: Expr) -> Probes:
         """Assignments that satisfy the facts, of the symbols of the expression and all declared ones."""

@@ -65,7 +65,11 @@ def prove_nonnegative(facts: Facts, e: Expr) -> ProofStep | None:
     """`e >= 0` by symbolic bounds of its terms."""
     if not _is_eliminable(facts, e):
         return None
-    return _Elimination(facts, e, {}).prove()
+    orders: dict[Expr, ProofStep | None] = {}
+    proof = _Elimination(facts, e, orders).prove()
+    if proof is None and e.degree > 1 and e.depth > 1:
+        proof = _Elimination(facts, e, orders).prove_inward()
+    return proof
 
 
 def _is_eliminable(facts: Facts, e: Expr) -> bool:
@@ -118,6 +122,23 @@ class _Elimination:
                         changed = True
                         break
         return self.total() if self.is_bounded() else None
+
+    def prove_inward(self) -> ProofStep | None:
+        """Multiples of clamps first, outermost first, until those that a sample points to are left: they are in the
+        arguments of the others, which cancel them.
+        """
+        if self.spare[self.row] < 0:
+            return None
+        monomials = self.facts.interner.monomials
+        replaced = False
+        while self.terms and self.left > 0:
+            look()
+            m = self.ordered(unbounded_first=False)[0]
+            clamped = self.terms[m] > 0 and any(atom.kind == "relu" for atom in monomials[m])
+            if not clamped or not self.replace(m, improving=False):
+                break
+            replaced = True
+        return self.prove() if replaced else None
 
     def ordered(self, *, unbounded_first: bool) -> list[int]:
         """The terms, the deepest first: it may hold others. Those without a bound are before them, or not."""

@@ -169,6 +169,23 @@ class Printer(Writer):
         self.trials, self.work, self._characters = TRIALS, work, 0
         return self.write(value).cost
 
+    def estimated(self, e: Expr) -> tuple[int, int]:
+        """The operators that the text has at least, and those of the plain text, found without writing either.
+
+        Each operation is one operator or more, and joins leaves: symbols, and the constants that divide. And recovering
+        one halves the operators around it at most, roughly: `(a + b) % 4` is `a + b - 4*((a + b)//4)`.
+        """
+        leaves, operations = 0, 0
+        for atom in e.atoms:
+            if atom.kind == "symbol":
+                leaves += 1
+            elif atom.kind not in ("function", "power"):  # a quotient by a power is one shift
+                operations += 1
+                leaves += atom.kind == "floordiv" and isinstance(atom.args[1], Expr) and not atom.args[1].terms
+        plainly = resugar.estimate(self.weights, self.plain(e), False)
+        least = max(operations, leaves - 1)
+        return max(least, plainly // (2 * operations + 2)), plainly
+
     def write(self, value: Expr | Prop) -> Text:
         """The text."""
         depth = value.depth

@@ -36,9 +36,28 @@ def relu(terms: TermTable, e: Expr) -> Expr:
     k = gcd(e.content(), e.constant)
     if k > 1:
         e = divide_content(e, k)
-    if e.lead()[1] < 0:
+    if _lead(terms, e) < 0:
         return terms.scale(terms.add(relu(terms, -e), e), k)
     return terms.scale(terms.atom("relu", (e,)), k)
+
+
+def _lead(terms: TermTable, e: Expr) -> int:
+    """The coefficient that decides the orientation of a clamp: of the terms with operations, that of the shallowest.
+
+    So each link of a chain of clamps is as long as what it adds: `s + max(w, 0) - max(max(w, 0) - n, 0)` stays as it is
+    inside the next. Turned by its deepest term, it would be added to the next, and the last would have all terms.
+    """
+    keys, monomials = terms.monomial_keys, terms.monomials
+    found = e.lead()
+    least = 0
+    for term in e.terms:
+        depth = 0
+        for atom in monomials[term[0]]:
+            if atom.depth > depth:
+                depth = atom.depth
+        if depth and (not least or depth < least or (depth == least and keys[term[0]] > keys[found[0]])):
+            found, least = term, depth
+    return found[1]
 
 
 def _never_negative(terms: TermTable, e: Expr) -> bool:

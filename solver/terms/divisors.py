@@ -87,6 +87,10 @@ def _of_all(terms: TermTable, args: list[Expr], steps: int) -> Expr:
     content = gcd_of_integers(*[e.content() for e in args], *[e.constant for e in args])
     if content > 1:
         return terms.scale(_of_all(terms, _distinct([divide_content(e, content) for e in args]), steps), content)
+    if not args[0].terms:
+        number = _dividing(args[0].constant, args[1:])
+        if number != args[0].constant:
+            return _of_all(terms, _distinct([terms.constant(number), *args[1:]]), steps)
     if steps:
         for i, e in enumerate(args):
             for j, other in enumerate(args):
@@ -104,6 +108,17 @@ def _of_all(terms: TermTable, args: list[Expr], steps: int) -> Expr:
     for e in args[1:]:
         found = terms.atom("function", (found, e), GCD)
     return found
+
+
+def _dividing(number: int, args: list[Expr]) -> int:
+    """The number without the primes that never divide one of the expressions: 2 never divides `2*a + 1`."""
+    for e in args:
+        left = gcd_of_integers(number, e.content()) if e.terms and e.constant else 1
+        while (common := gcd_of_integers(left, e.constant)) > 1:
+            left //= common
+        while (common := gcd_of_integers(left, number)) > 1:
+            number //= common
+    return number
 
 
 def _modulo(terms: TermTable, e: Expr, divisor: Expr) -> Expr:

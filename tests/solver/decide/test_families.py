@@ -97,6 +97,30 @@ def test_a_clipped_slice_with_a_step() -> None:
     assert verdict.check()
 
 
+def test_primes_that_never_divide_leave_a_gcd() -> None:
+    """A number beside `2*a + 1` is odd: every normal form is compared with `math.gcd`."""
+    terms = Interner()
+    a, b = terms.symbol("a"), terms.symbol("b")
+    assert terms.gcd(2 * a + 1, 16) is terms.gcd(6 * a + 3, 32) is terms.one
+    assert terms.gcd(2 * a + 1, 12) is terms.gcd(2 * a + 1, 3)
+    rng = random.Random(5)
+    for _ in range(300):
+        number, k = rng.choice([12, 16, 30, 36, 48, 210, -24]), rng.randrange(-9, 9)
+        e = rng.randrange(-12, 13) * a + rng.randrange(-12, 13) * b + k
+        x, y = rng.randrange(-99, 99), rng.randrange(-99, 99)
+        at = {a.atom: x, b.atom: y}
+        assert terms.gcd(e, number).evaluate(at) == math.gcd(e.evaluate(at), number)
+
+
+def test_an_odd_size_is_coprime_to_powers_of_two() -> None:
+    """A failure means that what a gcd says of a size is not used for the gcd with another number."""
+    for fact in ("gcd(a, 32) == 1", "a % 2 == 1", "a % 2 != 0"):
+        env = ShapeEnv(origin=lambda: None)
+        env.symbol("a", 0)
+        env.assume(fact)
+        assert isinstance(env.ask("gcd(a, 16) == 1"), Always)
+
+
 def test_multiples_in_a_gcd_and_of_a_gcd() -> None:
     """Euclid's steps keep the value: every normal form is compared with `math.gcd`."""
     terms = Interner()

@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from solver.decide.assume import assume
-from solver.decide.ladder import decide
+from solver.decide.ladder import decide, decide_within
 from solver.decide.simplify import SPELLING, Simplification, simplify
-from solver.decide.verdict import Never
+from solver.decide.verdict import Always, GaveUp, Never
 from solver.interop.z3 import Refuted, entails
 from solver.knowledge.facts import Conflict, Facts
 from solver.syntax.parser import parse, parse_expr
-from solver.syntax.printer import operators, text_of
+from solver.syntax.printer import Printer, operators, text_of
 from solver.terms.expr import Atom, Expr
 from solver.terms.interner import Interner
 from tests.effort import examples, processor_seconds
@@ -166,4 +166,23 @@ def test_candidates_are_printed_within_a_budget(count: int) -> None:
         e = e // 2 + e % 3
     simplification = Simplification(facts, None, solvers=False)
     assert simplification.expression(e).symbols == {x.atom}
-    assert simplification.budget.spelling >= -SPELLING
+    assert simplification.budget.spelling >= -3 * SPELLING
+
+
+def test_estimates_of_operators_are_low() -> None:
+    """A failure means that short candidates are left out, because they look longer than what they replace."""
+    rng = random.Random(3)
+    terms = Interner()
+    symbols = [terms.symbol(name) for name in "xyz"]
+    for depth in (1, 2) * 150:
+        e = some_expression(terms, symbols, rng, depth)
+        assert Printer(terms).estimated(e)[0] <= operators(e), e
+
+
+def test_an_attempt_with_little_work_leaves_no_mark() -> None:
+    """A failure means that a question is given up because a simplification once spent too little on it."""
+    terms, names, state = known(SIZES, ["b*h <= 1000", "s <= b"])
+    goal = terms.le(names["h"] * names["s"], 1000)
+    verdict, _ = decide_within(state, goal, terms.true, effort="default", work=1)
+    assert isinstance(verdict, GaveUp)
+    assert isinstance(decide(state, goal, effort="default", solvers=False), Always)

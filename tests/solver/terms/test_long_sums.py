@@ -37,7 +37,7 @@ def chain(seed, length):
 def test_chains_are_evaluated_as_their_atoms_are():
     """A sum that is computed from another one has the value of its terms."""
     shared = 0
-    for seed in range(24):
+    for seed in range(30):
         prop = chain(seed, 8 + 3 * seed)
         shared += len(differences_of(arguments_in(prop)))
         drawn = random.Random(seed)
@@ -50,13 +50,25 @@ def test_chains_are_evaluated_as_their_atoms_are():
 
 
 def test_a_chain_of_clamps_is_linear():
-    """The differences of n clamps have a few terms each."""
+    """If this fails, a clamp of a clamp has the terms of all clamps inside it, and n of them have n * n terms."""
     env = ShapeEnv(origin=lambda: None)
-    n, at = env.symbol("n", 0), 0
+    n, at, length = env.symbol("n", 0), 0, env.symbol("s", 0)
     for i in range(4 * LONG):
         at = sym_min(sym_max(env.symbol(f"y{i}", None) + at, 0), n)
-    differences = differences_of(arguments_in((at <= n - 1).prop))
-    assert len(differences) > 4 * LONG
+        length = sym_max(sym_min(env.symbol(f"b{i}", 0), length) - env.symbol(f"a{i}", 0), 0)
+    for prop in ((at <= n - 1).prop, (length <= n).prop):
+        assert len(prop.schedule) > 4 * LONG
+        assert max(len(argument.terms) for argument in arguments_in(prop)) <= 6
+
+
+def test_a_chain_of_sums_is_linear():
+    """The differences of n sums that grow have a few terms each."""
+    env = ShapeEnv(origin=lambda: None)
+    total = env.symbol("n", 0)
+    for i in range(4 * LONG):
+        total = total + sym_max(env.symbol(f"y{i}", None), total) // 2
+    differences = differences_of(arguments_in((total >= 1).prop))
+    assert len(differences) > 2 * LONG
     assert max(len(terms) for _, _, terms, _ in differences.values()) <= 6
 
 
