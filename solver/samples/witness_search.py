@@ -157,11 +157,12 @@ def divisor_search(
         for d in divisors:
             for size, left in ((d, number // d), (number // d, d)) if others.degree > 0 else ((d, number // d),):
                 goals = [domain, Prop.eq(factor, size), Prop.eq(others, left)]
-                for first in sorted(goals[1:], key=lambda p: len(p.atoms)):
+                first, second = sorted(goals[1:], key=lambda p: len(p.atoms))
+                for order in ((first, second), (second, first)):
                     if tries and all(p.kind != "false" for p in goals):
                         tries -= 1
                         search = Search(facts, facts.samples, row, effort=1, budget=budget)
-                        search.left, search.first = LEFT, first
+                        search.left, search.first = LEFT, order
                         moved = search.reach(goals)
                         if moved is not None:
                             return Witness(row, moved)
