@@ -109,13 +109,14 @@ def _exact_quotient(known: Knowledge, atom: Atom) -> Rule | None:
 
 
 def _zero_quotient(known: Knowledge, atom: Atom) -> Rule | None:
-    """`n//d` is 0 where `0 <= n < d`, if the sign of `d - 1 - n` shows by more than bounds."""
+    """`n//d` is 0 where `0 <= n < d`: the sign of `d - 1 - n`, where that has products, by shifting its atoms."""
     n, d = atom.args
     assert isinstance(n, Expr) and isinstance(d, Expr)
     low, least = known.low(n), None if d.is_constant else known.low(d)
     if low is None or low < 0 or least is None or least < 1:
         return None
-    order = _prove_sign(known, d - 1 - n)
+    spare = d - 1 - n
+    order = shift.prove_nonnegative(known, spare) if 1 < spare.degree and len(spare.terms) <= TERMS else None
     if order is None:
         return None
     positive, zero = prove_side(known, d, True, 1), known.interner.zero
