@@ -67,7 +67,8 @@ class Equalities(Inequalities):
             self.rewrite_product(prop, proof)
         elif len(self.interner.monomials[form.terms[0][0]]) > 1:
             self.pin_monomial(form.terms[0][0], proof)
-            self.rewrite_product(prop, proof)
+            if not self.supposing:  # bounds refute hypotheses
+                self.rewrite_product(prop, proof)
 
     def cancel_factor(self, prop: Prop, proof: ProofStep) -> bool:
         """`p == 0` from `p*q == 0` with q known to be nonzero."""
