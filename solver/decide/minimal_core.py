@@ -296,7 +296,7 @@ class Deletion:
         negations = [p.negation for p in (fact.prop, fact.domain) if p.kind != "true"]
         for p in negations:
             search = Search(known, known.samples, known.samples.alive[0], effort=DIRECTED)
-            search.first = p
+            search.first = (p,)
             moved = search.reach([self.domain, p, self.goal.negation])
             if moved is not None:
                 self.rotate(core, Witness(known.samples.alive[0], moved).values(known))

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from solver.knowledge.quotient_bounds import ordered_interval
 from solver.proofs.rewriting import Round, apply_round, apply_round_to_prop
 from solver.proofs.step import ProofStep
 from solver.terms import intervals
@@ -252,8 +253,9 @@ class Knowledge:
         return intervals.meet((lo, hi), (known.lo, known.hi)) != (lo, hi)
 
     def atom_interval(self, atom: Atom) -> Interval:
-        """The interval of an operation from those of its arguments."""
-        return interval_of_atom(atom, self.expr_interval)
+        """The interval of an operation from those of its arguments, and of a quotient from the order of them."""
+        found = interval_of_atom(atom, self.expr_interval)
+        return intervals.meet(found, ordered_interval(atom, found, self.low)) if atom.kind == "floordiv" else found
 
     def expr_interval(self, e: Expr) -> Interval:
         return self.low(e), self.high(e)

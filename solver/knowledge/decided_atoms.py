@@ -63,8 +63,9 @@ def _decided_rule(known: Knowledge, atom: Atom) -> Rule | None:
         case _:
             r = known.range_of(atom.monomial)
             if r.lo is None or r.lo != r.hi:
-                if atom.kind == "floordiv" and known.product_rules:
-                    return _exact_quotient(known, atom)
+                if atom.kind == "floordiv":
+                    exact = _exact_quotient(known, atom) if known.product_rules else None
+                    return exact or (_zero_quotient(known, atom) if r.lo == 0 else None)
                 return _exact(known, atom) if atom.kind == "function" else None
             value = r.lo
             above = prove_bound(known, atom.monomial, True, value)
@@ -105,6 +106,22 @@ def _exact_quotient(known: Knowledge, atom: Atom) -> Rule | None:
                 if apply_round_to_prop(goal, (step,)).kind == "true":
                     return Rule(value, rewritten(goal, None, ((step,),)))
     return None
+
+
+def _zero_quotient(known: Knowledge, atom: Atom) -> Rule | None:
+    """`n//d` is 0 where `0 <= n < d`: the sign of `d - 1 - n`, where that has products, by shifting its atoms."""
+    n, d = atom.args
+    assert isinstance(n, Expr) and isinstance(d, Expr)
+    low, least = known.low(n), None if d.is_constant else known.low(d)
+    if low is None or low < 0 or least is None or least < 1:
+        return None
+    spare = d - 1 - n
+    order = shift.prove_nonnegative(known, spare) if 1 < spare.degree and len(spare.terms) <= TERMS else None
+    if order is None:
+        return None
+    positive, zero = prove_side(known, d, True, 1), known.interner.zero
+    below = ProofStep("isolate", Prop.nonnegative(-atom.expr), (order, positive), (atom, zero, -1))
+    return Rule(zero, equal(prove_bound(known, atom.monomial, True, 0), below))
 
 
 def _decided_by_sign(known: Knowledge, atom: Atom, e: Expr) -> Rule | None:

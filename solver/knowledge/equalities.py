@@ -67,6 +67,8 @@ class Equalities(Inequalities):
             self.rewrite_product(prop, proof)
         elif len(self.interner.monomials[form.terms[0][0]]) > 1:
             self.pin_monomial(form.terms[0][0], proof)
+            if not self.supposing:  # bounds refute hypotheses
+                self.rewrite_product(prop, proof)
 
     def cancel_factor(self, prop: Prop, proof: ProofStep) -> bool:
         """`p == 0` from `p*q == 0` with q known to be nonzero."""
@@ -269,7 +271,10 @@ class Equalities(Inequalities):
         return not e.terms or len(e.terms) == 1 and len(self.interner.monomials[e.terms[0][0]]) == 1
 
     def rewrite_product(self, prop: Prop, proof: ProofStep) -> None:
-        """An equality without a linear atom to solve rewrites its largest monomial, if its coefficient is 1 or -1."""
+        """An equality without a linear atom to solve rewrites its largest monomial, if its coefficient is 1 or -1.
+
+        A number that a product equals is recorded as its bounds already (`pin_monomial`).
+        """
         e = prop.expr
         lead, c = e.lead()
         if abs(c) != 1 or len(self.interner.monomials[lead]) < 2:
@@ -280,7 +285,7 @@ class Equalities(Inequalities):
             return
         # bounds of the other side must reach the factors before the product is replaced everywhere
         for lower, bound in ((True, self.low(image)), (False, self.high(image))):
-            if bound is not None:
+            if bound is not None and image.terms:
                 side = combine([proof, prove_side(self, image, lower, bound)], [c if lower else -c, size_of(image)])
                 end = -side.conclusion.expr.constant
                 self.set_bound(lead, lower, end if lower else -end, side)

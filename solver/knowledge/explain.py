@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from solver.knowledge.base import Knowledge, Range
+from solver.knowledge.quotient_bounds import ordered_interval
 from solver.proofs.step import ProofStep, combine
 from solver.terms.atoms import interval_of_atom, interval_reader, intervals_of_product
 from solver.terms.deadline import look
@@ -159,11 +160,26 @@ def _prove_atom(known: Knowledge, atom: Atom, lower: bool, needed: int) -> Proof
     def value(interval: Callable[[Expr], Interval]) -> int | None:
         return interval_of_atom(atom, interval)[0 if lower else 1]
 
+    plain = value(known.expr_interval)
+    if plain is None or (plain < needed if lower else plain > needed):
+        return _prove_quotient(known, atom, lower)
     bounds = _needed_bounds(known, arguments, value, lower, needed)
     premises = [prove_side(known, e, low, at) for (e, low), at in bounds.items()]
     reached = value(_reading(premises))
     assert reached is not None
     return ProofStep("operation", _bound_prop(atom.expr, lower, reached), tuple(premises), (atom, lower))
+
+
+def _prove_quotient(known: Knowledge, atom: Atom, lower: bool) -> ProofStep:
+    """The bound of a quotient from the order of a multiple of its divisor and its dividend."""
+    n, d = atom.args
+    assert isinstance(n, Expr) and isinstance(d, Expr)
+    value = ordered_interval(atom, interval_of_atom(atom, known.expr_interval), known.low)[0 if lower else 1]
+    assert value is not None
+    order = prove_nonnegative(known, n - d * value if lower else d * (value + 1) - 1 - n)
+    positive = prove_side(known, d, True, 1)
+    rest, sign = known.interner.constant(-value if lower else value), 1 if lower else -1
+    return ProofStep("isolate", _bound_prop(atom.expr, lower, value), (order, positive), (atom, rest, sign))
 
 
 def _prove_product(known: Knowledge, m: int, atoms: tuple[Atom, ...], lower: bool, needed: int) -> ProofStep:

@@ -1,7 +1,7 @@
 """Floor division is monotone: quotients by one divisor are in the order of their dividends.
 
     >>> from solver.knowledge.facts import Facts
-    >>> from solver.knowledge.quotients import upper_bounds
+    >>> from solver.knowledge.quotients import orders, upper_bounds
     >>> from solver.terms.interner import Interner
     >>> terms = Interner()
     >>> a, m, p = terms.symbol("a"), terms.symbol("m"), terms.symbol("p")
@@ -11,7 +11,13 @@
     >>> [str(bound.conclusion) for bound in upper_bounds(known, pages, [most], known.prove_sign)]
     ['a//p <= a', 'a//p <= m//p']
 
-Both are isolations (`solver.knowledge.isolation`): `n//d >= q` if and only if `n >= d*q`, d positive.
+A larger divisor gives a smaller quotient, and a multiple of a divisor the quotient of the quotient:
+
+    >>> half = terms.floordiv(m, 2 * p).atom
+    >>> [str(order.conclusion) for order in orders(known, most, half)]
+    ['2*(m//(2*p)) <= m//p', '2*(m//(2*p)) + 1 >= m//p']
+
+All are isolations (`solver.knowledge.isolation`): `n//d >= q` if and only if `n >= d*q`, d positive.
 """
 
 from __future__ import annotations
@@ -53,6 +59,53 @@ def upper_bounds(known: Knowledge, atom: Atom, others: Iterable[Atom], prove: Pr
             if bound is not None:
                 found.append(bound)
     return found
+
+
+def orders(known: Knowledge, atom: Atom, other: Atom) -> list[ProofStep]:
+    """Inequalities between two quotients of one dividend: by the order of their divisors, or their ratio."""
+    n, d = atom.args
+    m, e = other.args
+    assert isinstance(n, Expr) and isinstance(d, Expr) and isinstance(e, Expr)
+    if m is not n or d is e or not d.terms or not e.terms:
+        return []
+    low, least = known.low(d), known.low(e)
+    if low is None or low < 1 or least is None or least < 1:
+        return []
+    for one, another, divisor, multiple in ((atom, other, d, e), (other, atom, e, d)):
+        ratio = multiple.lead()[1] // divisor.lead()[1]
+        if ratio > 1 and divisor * ratio is multiple:
+            return _by_ratio(known, one, another, divisor, ratio)
+    for one, another, divisor, larger in ((atom, other, d, e), (other, atom, e, d)):
+        order = _by_divisors(known, one, another, divisor, larger)
+        if order is not None:
+            return [order]
+    return []
+
+
+def _by_ratio(known: Knowledge, atom: Atom, other: Atom, d: Expr, ratio: int) -> list[ProofStep]:
+    """`k*(n//(k*d)) <= n//d <= k*(n//(k*d)) + k - 1`: the laws of the other quotient, isolated."""
+    scaled = other.expr * ratio
+    below, above = floordiv_law(known, other, True), floordiv_law(known, other, False)
+    return [
+        _isolated(known, atom, -scaled, 1, below, d),
+        _isolated(known, atom, scaled + (ratio - 1), -1, above, d),
+    ]
+
+
+def _by_divisors(known: Knowledge, atom: Atom, other: Atom, d: Expr, larger: Expr) -> ProofStep | None:
+    """`n//e <= n//d` for `d <= e` and n not negative: `n - d*(n//e)` is a remainder and `(e - d)*(n//e)`."""
+    low, least = known.low(larger - d), known.low(other.expr)
+    if low is None or low < 0 or least is None or least < 0:
+        return None
+    excess = (larger - d) * other.expr
+    n = atom.args[0]
+    assert isinstance(n, Expr)
+    law, goal = floordiv_law(known, other, True), Prop.nonnegative(n - d * other.expr)
+    scaled = times_nonnegative(known, prove_side(known, larger - d, True, 0), other.expr)
+    if scaled is None:
+        return None
+    isolated = combine([law, scaled], [size_of(law_expr(other, True)), size_of(excess)])
+    return _isolated(known, atom, -other.expr, 1, isolated, d) if isolated.conclusion is goal else None
 
 
 def _by_dividend(known: Knowledge, atom: Atom, n: Expr, d: Expr) -> ProofStep | None:

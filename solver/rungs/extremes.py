@@ -12,8 +12,8 @@
     >>> decide(known, terms.disjunction([terms.eq(largest, b), terms.eq(largest, 1)])).rung
     'extremes'
 
-A disjunction about a max holds if it does about each of its arguments. What a max is at least, its arguments, are
-symbolic bounds (`solver.knowledge.elimination`). What is left without clamps follows from a disjunction
+A disjunction or a disequality about a max holds if it does about each of its arguments. What a max is at least, its
+arguments, are symbolic bounds (`solver.knowledge.elimination`). What is left without clamps follows from a disjunction
 (`solver.knowledge.disjunctions`), or is refuted by propagation of its negation.
 """
 
@@ -25,7 +25,7 @@ from solver.knowledge import disjunctions, elimination
 from solver.knowledge.extremes import ClampSplit, outermost
 from solver.knowledge.facts import Conflict, Facts
 from solver.knowledge.maxima import subtracted
-from solver.proofs.step import ProofStep, every, refute
+from solver.proofs.step import ProofStep, apart, every, refute
 from solver.rungs.prover import Prover
 from solver.terms.expr import Atom
 from solver.terms.prop import SHARING, Prop
@@ -38,7 +38,7 @@ GOAL: Final = 400
 
 
 def prove(prover: Prover, facts: Facts, goal: Prop, depth: int) -> ProofStep | None:
-    """An inequality over clamps, by inequalities over their arguments; or a disjunction of comparisons."""
+    """An inequality over clamps, by inequalities over their arguments; a disequality or a disjunction likewise."""
     if depth > DEEP or (_clamp(goal) is None and (goal.kind != "ge" or subtracted(facts, goal.expr) is None)):
         return None
     forks, prover.forks = prover.forks, GOALS
@@ -72,13 +72,24 @@ class _Split(ClampSplit):
             return every(goal, proofs)
         if goal.kind == "ge":
             return self.prove_inequality(goal)
-        if goal.kind != "or":
+        if goal.kind not in ("or", "ne"):
             return super().prove_open(goal)
         truths = self.known.samples.truths(goal)
         if not all(truths[row] for row in self.known.samples.alive):
             return None
         atom = _clamp(goal)
-        return self.by_propagation(goal) if atom is None else self.below(goal, atom)
+        if atom is not None:
+            return self.below(goal, atom)
+        return self.by_propagation(goal) if goal.kind == "or" else self.prove_apart(goal)
+
+    def prove_apart(self, goal: Prop) -> ProofStep | None:
+        """A disequality without clamps, by the sign of its expression."""
+        for sign in (1, -1):
+            side = Prop.nonnegative(goal.expr * sign - 1)
+            proof = self.known.prove_sign(side.expr) if side.kind == "ge" else None
+            if proof is not None:
+                return apart(proof, goal)
+        return None
 
     def prove_inequality(self, goal: Prop) -> ProofStep | None:
         """Cases of a subtracted clamp, alone or with a factor; without one, what the others are at least."""
@@ -104,7 +115,7 @@ class _Split(ClampSplit):
 
 def _clamp(goal: Prop) -> Atom | None:
     """The clamp to split on first: the one with the largest argument, which holds the others of the same max."""
-    if goal.kind == "ge":
+    if goal.kind in ("ge", "ne"):
         found = outermost(goal.expr)
         return None if found is None else found[0]
     if goal.kind != "or" or goal.written > SHARING:

@@ -21,6 +21,7 @@ from typing import Final
 from solver.integer.certificate import Branch, Combine, Infeasible, Point, Refutation, Row
 from solver.integer.solving import solve
 from solver.integer.work_budget import WorkBudget
+from solver.knowledge import quotients
 from solver.knowledge.base import Knowledge
 from solver.knowledge.explain import prove_bound
 from solver.knowledge.laws import laws_of, rewritten
@@ -31,6 +32,8 @@ from solver.terms.prop import Prop
 ROWS: Final = 48
 MONOMIALS: Final = 40
 PER_ATOM: Final = 16
+QUOTIENTS: Final = 6
+"""Quotients that one is compared with."""
 ROW: Final = 100
 """The cost of a row, in units of the solver's work (see `solver.integer.Limits`)."""
 RESTATED: Final = 3_000
@@ -50,6 +53,7 @@ class Rows:
         "multiplied",
         "original",
         "proofs",
+        "quotients",
         "restated",
         "rows",
         "seen",
@@ -70,6 +74,7 @@ class Rows:
         self.degree = 0
         self.cost = 0  # of building the rows, in units of work
         self.visited: set[int] = set()
+        self.quotients: list[Atom] = []
 
     def add(self, p: Prop, proof: Callable[[], ProofStep]) -> bool:
         """A comparison (ge or eq) as a row."""
@@ -104,6 +109,8 @@ class Rows:
                 if atom.args:
                     for law in laws_of(known, atom):
                         self.add(law.conclusion, given(law))
+                    if atom.kind == "floordiv":
+                        self.add_orders(atom)
                 if len(self.rows) < ROWS and len(self.monomials) < MONOMIALS:
                     self.add_facts(atom.serial)
 
@@ -121,6 +128,13 @@ class Rows:
             self.add(Prop.nonnegative(whole - r.lo), _range(known, m, True, r.lo))
         if r.hi is not None:
             self.add(Prop.nonnegative(r.hi - whole), _range(known, m, False, r.hi))
+
+    def add_orders(self, atom: Atom) -> None:
+        """The order of a quotient and of others of the same dividend."""
+        for other in self.quotients[-QUOTIENTS:]:
+            for order in quotients.orders(self.known, atom, other):
+                self.add(order.conclusion, given(order))
+        self.quotients.append(atom)
 
     def add_facts(self, serial: int) -> None:
         uses = self.known.uses.get(serial)

@@ -64,7 +64,7 @@ class Search(Variation):
         self.budget = budget
         self.left = 40 * effort
         self.limit = CROWD
-        self.first: Prop | None = None  # repaired before anything else
+        self.first: tuple[Prop, ...] = ()  # repaired before anything else, in this order
         self.periods: dict[Atom, int] = {}
 
     def reach(self, goals: Sequence[Prop] | None) -> dict[Atom, int] | None:
@@ -96,8 +96,8 @@ class Search(Variation):
         if not depth:
             return None
         budget = self.budget
-        first = self.first
-        target = first if first is not None and first in broken else min(broken, key=lambda p: len(p.atoms))
+        first = [p for p in self.first if p in broken]
+        target = first[0] if first else min(broken, key=lambda p: len(p.atoms))
         price = PLACE + TERM * sum([terms_evaluated(p) for p in broken])
         for atom in self.movable(target, moved):
             if budget is not None:

@@ -27,7 +27,7 @@ from solver.samples.pushing import Pushing
 from solver.samples.repair import Search, terms_evaluated
 from solver.samples.table import Table
 from solver.samples.witness import Witness
-from solver.terms.expr import Atom
+from solver.terms.expr import Atom, Expr
 from solver.terms.polynomials import exact_quotient, factors_of
 from solver.terms.prop import Prop
 from solver.terms.quotients import common_atoms, divide_atoms, divide_content
@@ -47,6 +47,8 @@ SMALL: Final = 64
 DIVISORS: Final = 4
 DIVIDED: Final = 12
 """Divisions of a product's value that are tried."""
+QUOTIENT: Final = 4
+"""Largest divisor of a quotient all remainders of which are tried."""
 LEFT: Final = 24
 FACTORED: Final = 8
 TOUCHED: Final = 500
@@ -133,7 +135,13 @@ def difference_search(
 def divisor_search(
     facts: Facts, goal: Prop, domain: Prop, *, row: int, budget: WorkBudget | None = None
 ) -> Witness | None:
-    """An assignment that gives a product a value: one factor is a divisor of it, the others are the cofactor."""
+    """An assignment that gives a product, or a quotient of one, a value: one factor is a divisor of it, the others are
+    the cofactor.
+    """
+    for dividend in _dividends(goal):
+        witness = divisor_search(facts, dividend, domain, row=row, budget=budget)
+        if witness is not None:
+            return witness
     e = goal.expr if goal.expr.constant < 0 else -goal.expr
     if goal.kind != "eq" or not e.constant or e.degree < 2 or len(e.terms) > FACTORED:
         return None
@@ -157,15 +165,33 @@ def divisor_search(
         for d in divisors:
             for size, left in ((d, number // d), (number // d, d)) if others.degree > 0 else ((d, number // d),):
                 goals = [domain, Prop.eq(factor, size), Prop.eq(others, left)]
-                for first in sorted(goals[1:], key=lambda p: len(p.atoms)):
+                first, second = sorted(goals[1:], key=lambda p: len(p.atoms))
+                for order in ((first, second), (second, first)):
                     if tries and all(p.kind != "false" for p in goals):
                         tries -= 1
                         search = Search(facts, facts.samples, row, effort=1, budget=budget)
-                        search.left, search.first = LEFT, first
+                        search.left, search.first = LEFT, order
                         moved = search.reach(goals)
                         if moved is not None:
                             return Witness(row, moved)
     return None
+
+
+def _dividends(goal: Prop) -> list[Prop]:
+    """The equalities of a product, one of which says that its quotient by a number has the value of the goal."""
+    if goal.kind != "eq" or len(goal.terms) != 1 or goal.expr.degree != 1:
+        return []
+    interner = goal.interner
+    ((m, c),) = goal.terms
+    (atom,) = interner.monomials[m]
+    if abs(c) != 1 or atom.kind != "floordiv":
+        return []
+    n, d = atom.args
+    assert isinstance(n, Expr) and isinstance(d, Expr)
+    if not d.is_constant or not 1 < d.constant <= QUOTIENT or n.degree < 2:
+        return []
+    value = -goal.expr.constant * c * d.constant
+    return [Prop.eq(n, value + rest) for rest in range(d.constant)]
 
 
 def repaired(

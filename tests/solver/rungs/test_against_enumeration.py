@@ -13,14 +13,15 @@ from solver.decide.prover import LadderProver
 from solver.decide.verdict import Always, Never
 from solver.knowledge.facts import Facts
 from solver.knowledge.roots import root_bound
+from solver.proofs.checker import verify
 from solver.rungs.lemmas import negative_direction
-from solver.rungs.residues import nonzero
+from solver.rungs.residues import indivisible, nonzero
 from solver.samples.table import Table
 from solver.terms.expr import Expr
 from solver.terms.interner import Interner
 from solver.terms.prop import Prop
 from tests.properties.programs import compiled, truth
-from tests.solver.asked import Asked
+from tests.solver.asked import Asked, asked
 
 REACH = range(-60, 61)
 
@@ -191,3 +192,39 @@ def test_products(
     symbols = tuple([(name, lo, hi) for name, (lo, hi) in zip("xy", bounds, strict=True)])
     for question in (f"{left} >= {right}", f"{left} != {right}"):
         judge(Asked(symbols, (f"{fact} >= 0",), question), rungs)
+
+
+@given(
+    st.integers(-6, 6), st.integers(0, 9), st.integers(1, 3), st.integers(-3, 3), st.integers(-200, 200).filter(bool)
+)
+@example(2, 2, 1, 0, -(2**63 - 1))
+@example(-1, 2, 1, 1, 6)
+def test_no_divisor_is_missed(low: int, width: int, scale: int, slope: int, constant: int) -> None:
+    """If this fails, a number that a value in the range divides is said to have no such divisor, or the other way."""
+    interner = Interner()
+    x, y, z = (interner.symbol(name) for name in "xyz")
+    known = Facts.empty(interner).declare_range(x, low, low + width)
+    goal = Prop.zero(x * (y * scale + z * (slope * scale)) + constant).negation
+    if goal.kind != "ne" or not any(atom is x.atom for atom in goal.symbols):
+        return
+    proof = indivisible(LadderProver(known), known, goal)
+    reached = any(value and constant % (value * scale) == 0 for value in range(low, low + width + 1))
+    assert (proof is None) == reached
+    if proof is not None:
+        assert verify(proof, goal, interner.true)
+
+
+@given(st.lists(st.integers(-3, 6), min_size=4, max_size=4), st.integers(1, 4), st.integers(-4, 8))
+@example([0, 2, 3, 1], 4, 1)
+def test_clamps_in_disequalities(bounds: list[int], scale: int, value: int) -> None:
+    """If this fails, a minimum is said never to take a value that it does take."""
+    a, b, c, d = bounds
+    low, high = sorted((a, b))
+    line = f"x {low}..{high} y {min(c, d)}..{max(c, d)} z 1..2; min(max(x*{scale}, y), y + z) != {value}"
+    verdict = asked(line).verdict("bounds", "extremes", "shift")
+    taken = {
+        min(max(x * scale, y), y + z) == value
+        for x, y, z in product(range(low, high + 1), range(min(c, d), max(c, d) + 1), (1, 2))
+    }
+    assert not isinstance(verdict, Always) or taken == {False}
+    assert not isinstance(verdict, Never) or taken == {True}
