@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from inspect import signature
 from types import FunctionType
 from typing import Any, Final
@@ -107,9 +108,10 @@ def written_back(
         if not is_apart or any(args[place].is_leaf and args[place].requires_grad for place in places):
             return forward(*args)
         given = [each.clone() if place in places else each for place, each in enumerate(args)]
-        try:
+        outputs = None
+        with suppress(Exception):
             outputs = run(*given)
-        except Exception:
+        if outputs is None:
             # with the changes before the error
             return forward(*args)
         for place, value in zip(places, outputs[-len(places) :]):

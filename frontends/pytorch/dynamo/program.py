@@ -156,8 +156,7 @@ class Program:
             return result
         except NoOperators as error:
             after_failed_capture(error)
-            reasons[:] = [NO_OPERATORS]
-            return self.fn(*args, **kwargs)
+            reasons = [NO_OPERATORS]
         except Exception as error:
             after_failed_capture(error)
             # the error is the caller's; the next call is captured, or left to Python for this reason
@@ -169,6 +168,8 @@ class Program:
             self._learn(count)
             if reasons and not self.graphs and not self._direct.entries:
                 self._leave(reasons[0])
+        # outside of the handler, whose error the program would see as the active one
+        return self.fn(*args, **kwargs)
 
     def _leave(self, reason: str) -> None:
         """Note that Dynamo has left the program to Python."""
