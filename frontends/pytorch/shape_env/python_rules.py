@@ -9,7 +9,8 @@
     ((True, (1, 1)), (False, (2, 1)))
 
 Torch's `in` finds constants only, a size is in no container, and a tensor compared with a tensor has no truth; it
-has no `divmod` of sizes, and no order of them, and the larger of a size and a float is a float. Here Dynamo traces a function that does what Python does.
+has no `divmod` of sizes, and no order of them, and its `max` of a size and a float is a float. Here Dynamo traces a
+function that does what Python does.
 
 With `dynamic=True` torch takes every number for a symbol. Numbers of modules and globals seldom change: here they are
 constants until they have changed.

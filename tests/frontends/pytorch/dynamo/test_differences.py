@@ -481,7 +481,7 @@ OF_SIZES: dict[str, Callable[[torch.Tensor], object]] = {
 
 @pytest.mark.parametrize("name", OF_SIZES)
 def test_python_of_sizes(name: str) -> None:
-    """`in`, `divmod`, `max` and sorting do what they do in Python; of sizes and of tensors themselves, within a graph."""
+    """`in`, `divmod`, `max` and sorting do what they do in Python; of sizes and tensors themselves, within a graph."""
 
     def step(x: torch.Tensor) -> object:
         return OF_SIZES[name](x), x + 1
