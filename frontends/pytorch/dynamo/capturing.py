@@ -195,13 +195,13 @@ class Captures:
         if compilation["one_graph"] or getattr(wrapper, "dynamic", None) is False:
             return
         policy = policy if isinstance(policy, Policy) else Policy()
-        limit = policy.limit(found.key)
         asked = self.asked.setdefault(code, Counter())
         asked[found.key] += 1
-        if asked[found.key] > limit or len(entries) >= policy.variants:
-            which = "recompilations for the same question" if asked[found.key] > limit else "variants, the policy's limit"
-            count = limit if asked[found.key] > limit else policy.variants
-            fallback = Fallback(found.key, f"{count} {which}: {found.text}")
+        reached = f"{policy.variants} variants, the most that the policy allows" * (len(entries) >= policy.variants)
+        if asked[found.key] > policy.limit(found.key):
+            reached = f"{policy.limit(found.key)} recompilations for the same question"
+        if reached:
+            fallback = Fallback(found.key, f"{reached}: {found.text}")
             log.warning("%s falls back to eager where no variant fits: %s", code.co_name, fallback.reason)
             self.captured(wrapper).fallbacks[fallback.question] = fallback
             error = Unsupported(fallback.reason, "recompile_limit")

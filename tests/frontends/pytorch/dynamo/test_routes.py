@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 import torch
-
 from torch._dynamo.exc import UserError
 
 from frontends.pytorch import (
