@@ -580,6 +580,35 @@ def test_listed_view_of_an_iteration() -> None:
     assert compile(step)(x).tolist() == [3.0, 3.0, 3.0]
 
 
+class OfLength:
+    """Has the truth of its length."""
+
+    def __init__(self, length: int) -> None:
+        self.length = length
+
+    def __len__(self) -> int:
+        return self.length
+
+
+def test_listed_truth_of_a_negative_length() -> None:
+    """Torch takes an object of negative length for false, where Python raises: once mended, its line leaves the
+    page."""
+
+    def step(x: torch.Tensor) -> torch.Tensor:
+        return x + 1 if OfLength(x.shape[0] - 3) else x
+
+    with pytest.raises(ValueError, match="should return >= 0"):
+        step(torch.ones(2))
+    assert compile(step, dynamic=True)(torch.ones(2)).tolist() == [1.0, 1.0]
+
+
+def test_listed_sign_of_a_zero() -> None:
+    """Torch guards floats by `==`: once mended, its line leaves the page."""
+    compiled = compile(lambda x, scale: torch.copysign(x, torch.tensor(scale)), dynamic=False)
+    assert compiled(torch.ones(1), 0.0).tolist() == [1.0]
+    assert compiled(torch.ones(1), -0.0).tolist() == [1.0]
+
+
 def test_listed_absent_attribute_of_a_function() -> None:
     """Torch does not guard the absence of functions' attributes: once mended, its line leaves the page."""
 
