@@ -177,7 +177,8 @@ class Captures:
         """Count the question for which a function is compiled again.
 
         Raises:
-            Unsupported: it was asked too often. What is compiled stays in use; other calls run eagerly.
+            Unsupported: it was asked too often, or there are as many variants as the policy allows. What is compiled
+                stays in use; other calls run eagerly.
         """
         entries: Sequence[Any] = compilation["cache_entries"]
         code = compilation["code"]
@@ -193,11 +194,14 @@ class Captures:
         self.cause = found.text
         if compilation["one_graph"] or getattr(wrapper, "dynamic", None) is False:
             return
-        limit = (policy if isinstance(policy, Policy) else Policy()).limit(found.key)
+        policy = policy if isinstance(policy, Policy) else Policy()
         asked = self.asked.setdefault(code, Counter())
         asked[found.key] += 1
-        if asked[found.key] > limit:
-            fallback = Fallback(found.key, f"{limit} recompilations for the same question: {found.text}")
+        reached = f"{policy.variants} variants, the most that the policy allows" * (len(entries) >= policy.variants)
+        if asked[found.key] > policy.limit(found.key):
+            reached = f"{policy.limit(found.key)} recompilations for the same question"
+        if reached:
+            fallback = Fallback(found.key, f"{reached}: {found.text}")
             log.warning("%s falls back to eager where no variant fits: %s", code.co_name, fallback.reason)
             self.captured(wrapper).fallbacks[fallback.question] = fallback
             error = Unsupported(fallback.reason, "recompile_limit")

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from inspect import signature
 from types import FunctionType
 from typing import Any, Final
@@ -33,16 +34,14 @@ IN_PLACE: Final = frozenset((
 
 def changed_arguments(graph: torch.fx.Graph) -> list[int]:
     """The arguments, by position, that are changed, if any of them has a gradient from then on; none where an output is
-    a view of one, which would be one of a copy, or one is changed through a view, which autograd follows otherwise."""
+    a view of one, which would be one of a copy."""
     given = list(graph.find_nodes(op="placeholder"))
     values = [node.meta.get("example_value") for node in given]
     written = [each for node in graph.nodes if (each := changed_by(node)) is not None]
     memory = set(map(storage_of, written))
     found = [place for place, value in enumerate(values) if is_strided(value) and storage_of(value) in memory]
     learned = [values[place] for place in found if values[place].requires_grad]
-    known = {id(value) for value in values}
-    through_views = {storage_of(each) for each in written if each._is_view() and id(each) not in known}
-    if not learned or any(value.is_leaf or storage_of(value) in through_views for value in learned):
+    if not learned or any(value.is_leaf for value in learned):
         return []
     returned = [node.meta.get("example_value") for node in results(graph) if isinstance(node, torch.fx.Node)]
     views = [value for value in returned if is_strided(value) and storage_of(value) in memory]
@@ -109,9 +108,10 @@ def written_back(
         if not is_apart or any(args[place].is_leaf and args[place].requires_grad for place in places):
             return forward(*args)
         given = [each.clone() if place in places else each for place, each in enumerate(args)]
-        try:
+        outputs = None
+        with suppress(Exception):
             outputs = run(*given)
-        except Exception:
+        if outputs is None:
             # with the changes before the error
             return forward(*args)
         for place, value in zip(places, outputs[-len(places) :]):

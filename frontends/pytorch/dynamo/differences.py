@@ -181,21 +181,6 @@ def cached_function(captured: CapturedFrame) -> Iterator[Origin]:
 # ---------------------------------------------------------------------- by operators
 
 
-def mixed_maximum(captured: CapturedFrame) -> Iterator[Origin | None]:
-    """The larger or smaller of an integer and a float."""
-    for node in captured.nodes:
-        if node.target in (torch.sym_max, torch.sym_min):
-            kinds = {is_whole(each) for each in node.args}
-            if len(kinds) > 1:
-                yield code_facts.place_of(node)
-
-
-def is_whole(value: object) -> bool:
-    """Return True if an argument is an integer."""
-    given = value.meta.get("example_value") if isinstance(value, torch.fx.Node) else value
-    return isinstance(given, int | torch.SymInt)
-
-
 def maximum_of_tensors(captured: CapturedFrame) -> Iterator[Origin]:
     """Python's `max` and `min`, given a tensor."""
     lines = {(each.file, each.line) for name in ("max", "min") for each in captured.lines_of(name)}
@@ -310,7 +295,6 @@ DIFFERENCES: Final = (
     Difference("a deque with maxlen", "Dynamo forgets the limit", LIMITED),
     Difference("an instance of random.Random", "Dynamo repeats its numbers", tracks(random.Random)),
     Difference("a closure of a method of a new object", "Dynamo loses its changes", closure_without_source),
-    Difference("max or min of an integer and a float", "Dynamo gives a float", mixed_maximum),
     Difference("Python's max or min of tensors", "Dynamo gives a new tensor", maximum_of_tensors),
     Difference("an error message that contains a size", "Dynamo writes its symbol", live_symbol),
     Difference("arithmetic on NumPy scalars", "Dynamo gives arrays", numpy_values),

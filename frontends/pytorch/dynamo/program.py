@@ -110,6 +110,7 @@ class Program:
         self._asked: Counter[str] = Counter()
         self._varied: set[str] = set()
         self._numbers: set[str] = set()
+        self._uncaptured: list[str] = []
         self._direct = direct_calls(fn)
         self._rests: dict[FunctionType, Callable[..., object]] = {}
         self._whole: Enter | None = None
@@ -151,16 +152,15 @@ class Program:
                 if self.stated.violation is not None:
                     # Dynamo has run the frame as Python
                     raise self.stated.violation
-                return result
+            reasons = reasons or self._uncaptured
+            return result
         except NoOperators as error:
             after_failed_capture(error)
-            reasons[:] = [NO_OPERATORS]
-            return self.fn(*args, **kwargs)
+            reasons = [NO_OPERATORS]
         except Exception as error:
             after_failed_capture(error)
-            if self.fullgraph:
-                # it is left to the caller, not to Python
-                reasons.clear()
+            # the error is the caller's; the next call is captured, or left to Python for this reason
+            self._uncaptured, reasons = [] if self.fullgraph else reasons, []
             if isinstance(error.__context__, UndecidedBranch):
                 raise error.__context__ from None
             raise
@@ -168,6 +168,8 @@ class Program:
             self._learn(count)
             if reasons and not self.graphs and not self._direct.entries:
                 self._leave(reasons[0])
+        # outside of the handler, whose error the program would see as the active one
+        return self.fn(*args, **kwargs)
 
     def _leave(self, reason: str) -> None:
         """Note that Dynamo has left the program to Python."""

@@ -1,4 +1,4 @@
-"""`in`, `divmod` and sorting of sizes, and numbers of modules, as Dynamo traces them in an environment of ours.
+"""`in`, `divmod`, `max` and sorting of sizes, and numbers of modules, as Dynamo traces them in our environments.
 
     >>> import torch
     >>> from frontends.pytorch.shape_env import installed
@@ -9,7 +9,8 @@
     ((True, (1, 1)), (False, (2, 1)))
 
 Torch's `in` finds constants only, a size is in no container, and a tensor compared with a tensor has no truth; it
-has no `divmod` of sizes, and no order of them. Here Dynamo traces a function that does what Python does.
+has no `divmod` of sizes, and no order of them, and its `max` of a size and a float is a float. Here Dynamo traces a
+function that does what Python does.
 
 With `dynamic=True` torch takes every number for a symbol. Numbers of modules and globals seldom change: here they are
 constants until they have changed.
@@ -46,6 +47,16 @@ def contains(container: Iterable[object], item: object) -> bool:
 def quotient(a: int, b: int) -> tuple[int, int]:
     """The results of `divmod`."""
     return a // b, a % b
+
+
+def larger(a: float, b: float) -> float:
+    """The result of `max`: the first one of equals."""
+    return b if b > a else a
+
+
+def smaller(a: float, b: float) -> float:
+    """The result of `min`: the first one of equals."""
+    return b if b < a else a
 
 
 def sort(items: list[object], keys: Sequence[Any], reverse: bool) -> None:
@@ -113,6 +124,14 @@ def call_divmod(self: Any, tx: Any, a: VariableTracker, b: VariableTracker) -> V
     return traced(tx, quotient, a, b) if are_sizes(tx, [a, b]) else DIVMOD(self, tx, a, b)
 
 
+def _call_min_max_binary(self: Any, tx: Any, a: Any, b: Any) -> VariableTracker | None:
+    """The larger or smaller of two values, for Dynamo's variable of `max` or `min`."""
+    values = [a, b]
+    if None not in values and are_ordered(tx, values) and {each.python_type() for each in values} == {int, float}:
+        return traced(tx, larger if self.fn is max else smaller, a, b)
+    return EXTREME(self, tx, a, b)
+
+
 def call_method(self: Any, tx: Any, name: str, args: Any, kwargs: dict[str, VariableTracker]) -> VariableTracker:
     """A method of a list: `sort` where sizes are compared."""
     key, reverse = kwargs.get("key"), kwargs.get("reverse")
@@ -170,6 +189,7 @@ def method_tolist(self: Any, tx: Any) -> VariableTracker:
 
 CONTAINS: Final = BaseListVariable.sq_contains
 DIVMOD: Final = BuiltinVariable.call_divmod
+EXTREME: Final = BuiltinVariable._call_min_max_binary
 METHOD: Final = ListVariable.call_method
 INTEGER: Final = VariableBuilder.wrap_symint
 FLOAT: Final = VariableBuilder.wrap_symfloat
@@ -179,6 +199,7 @@ LIST: Final = TensorVariable.method_tolist
 REPLACED: Final = (
     (BaseListVariable, sq_contains),
     (BuiltinVariable, call_divmod),
+    (BuiltinVariable, _call_min_max_binary),
     (ListVariable, call_method),
     (VariableBuilder, wrap_symint),
     (VariableBuilder, wrap_symfloat),

@@ -3,9 +3,9 @@
     python -m tests.frontends.pytorch.differential.counting [--backend cpu] [--only TEXT ...] [--kind refused ...]
 
 prints a line for each program that is no whole graph, and counts them by cause. A program is whole if every call
-runs in graphs, or raises eager's error, without a break and without a fallback. It is counted apart, and as whole, if
-there is nothing to compile: it has no operator on tensors, and `fullgraph=True` accepts each of its calls. Dynamo alone
-takes such a program, too; here it runs as Python.
+runs in graphs, or raises eager's error, without a break and without a fallback. Two kinds are counted apart, and as
+whole: programs of which every call raises, and those in which there is nothing to compile: they have no operator on
+tensors, and `fullgraph=True` accepts each of their calls. Dynamo alone takes the latter, too; here they run as Python.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ SECONDS: Final = 120
 """The time that one program may take."""
 WHOLE: Final = "whole"
 NOTHING: Final = "nothing to compile"
+RAISES: Final = "each call raises eager's error"
 LEFT: Final = "left to Python"
+COUNTED: Final = (WHOLE, NOTHING, RAISES)
 
 
 def run(name: str, backend: str) -> tuple[str, str]:
@@ -42,7 +44,7 @@ def run(name: str, backend: str) -> tuple[str, str]:
     found = kind(program)
     if found == (LEFT, NO_OPERATORS):
         program, unlike = compared(name, backend, fullgraph=True)
-        return found if unlike or program.graphs else (NOTHING, "")
+        return found if unlike or any(each.operators for each in program.graphs) else (NOTHING, "")
     return found
 
 
@@ -74,7 +76,8 @@ def kind(program: Program) -> tuple[str, str]:
         return (LEFT if not program.graphs and each.reason == NO_OPERATORS else "refused"), each.reason
     if program.breaks:
         return "breaks", program.breaks[0].cause
-    return (WHOLE, "") if program.graphs else (LEFT, "")
+    # nothing is noted of a program of which no call has returned
+    return (WHOLE if program.graphs else RAISES), ""
 
 
 def worker(backend: str, connection: Connection) -> None:
@@ -115,12 +118,12 @@ def main() -> None:
         if found[name][0] in ("crashed", "too slow"):
             process.kill()
             process = None
-        if found[name][0] not in (WHOLE, NOTHING):
+        if found[name][0] not in COUNTED:
             print(f"{name} | {' | '.join(found[name])}", flush=True)
     counts = Counter([kind for kind, _ in found.values()])
     for cause, count in counts.most_common():
         print(f"{count:5} {cause}")
-    print(f"{counts[WHOLE] + counts[NOTHING]:5} whole, with those that have nothing to compile")
+    print(f"{sum(counts[each] for each in COUNTED):5} whole, with those that raise or have nothing to compile")
 
 
 if __name__ == "__main__":

@@ -188,7 +188,6 @@ REFUSED: dict[str, Callable[[], Made]] = {
     "a generator in a frame with a graph break": generator_of_a_broken_frame,
     "a generator is returned, or live at a graph break": plain(lambda x: (x + each for each in range(3))),
     "an object's __dict__ is returned, or live at a graph break": attributes,
-    "max or min of an integer and a float": plain(lambda x: (max(x.shape[0], 4.0), x + 1)),
     "Python's max or min of tensors": plain(lambda x: max(x.sum() - 4, 0.0)),
     "arithmetic on NumPy scalars": plain(lambda x: (numpy.float64(2) * 3, x + 1)),
     "format()": plain(lambda x: (format(3.14159, ".2f"), x + 1)),
@@ -473,6 +472,8 @@ OF_SIZES: dict[str, Callable[[torch.Tensor], object]] = {
     "tuples with sizes in order": lambda x: sorted([(x.shape, "b"), ((4,), "c"), (x.shape, "a")], key=lambda it: it),
     "sizes and floats in order": lambda x: sorted([x.shape[0], 3.5, 2.0], reverse=True),
     "keys that are counted": lambda x: (lambda seen: [sorted("ba", key=lambda it: seen.append(it) or it), seen])([]),
+    "the larger of a size and a float": lambda x: (max(x.shape[0], 4.0), max(3.5, x.shape[0], 1), max(4.0, x.shape[0])),
+    "the smaller of a size and a float": lambda x: (min(x.shape[0], 4.0), min([x.shape[0] / 2, 2]), x.shape[0] * 0.5),
     "an object among sizes": lambda x: Three() in x.shape,
     "a tensor among numbers": lambda x: x.sum() in [5, 3],
 }
@@ -480,7 +481,7 @@ OF_SIZES: dict[str, Callable[[torch.Tensor], object]] = {
 
 @pytest.mark.parametrize("name", OF_SIZES)
 def test_python_of_sizes(name: str) -> None:
-    """`in`, `divmod` and sorting do what they do in Python; of sizes and of tensors themselves, within a graph."""
+    """`in`, `divmod`, `max` and sorting do what they do in Python; of sizes and tensors themselves, within a graph."""
 
     def step(x: torch.Tensor) -> object:
         return OF_SIZES[name](x), x + 1
@@ -577,6 +578,35 @@ def test_listed_view_of_an_iteration() -> None:
     with pytest.raises(RuntimeError, match="output of a function that returns multiple views"):
         step(x)
     assert compile(step)(x).tolist() == [3.0, 3.0, 3.0]
+
+
+class OfLength:
+    """Has the truth of its length."""
+
+    def __init__(self, length: int) -> None:
+        self.length = length
+
+    def __len__(self) -> int:
+        return self.length
+
+
+def test_listed_truth_of_a_negative_length() -> None:
+    """Torch takes an object of negative length for false, where Python raises: once mended, its line leaves the
+    page."""
+
+    def step(x: torch.Tensor) -> torch.Tensor:
+        return x + 1 if OfLength(x.shape[0] - 3) else x
+
+    with pytest.raises(ValueError, match="should return >= 0"):
+        step(torch.ones(2))
+    assert compile(step, dynamic=True)(torch.ones(2)).tolist() == [1.0, 1.0]
+
+
+def test_listed_sign_of_a_zero() -> None:
+    """Torch guards floats by `==`: once mended, its line leaves the page."""
+    compiled = compile(lambda x, scale: torch.copysign(x, torch.tensor(scale)), dynamic=False)
+    assert compiled(torch.ones(1), 0.0).tolist() == [1.0]
+    assert compiled(torch.ones(1), -0.0).tolist() == [1.0]
 
 
 def test_listed_absent_attribute_of_a_function() -> None:

@@ -282,3 +282,39 @@ def test_parameters_alone_have_gradients() -> None:
     (y,) = runner(variant)([torch.ones(5, 3)])
     y.sum().backward()
     assert layer.weight.grad is not None
+
+
+UNDERIVED: dict[str, Program] = {
+    "alone": lambda x, w: x // 2,
+    "two of them": lambda x, w: (1 % (x // 0.5)).relu(),
+    "beside others": lambda x, w: (x // w, x * w),
+    "of one of two inputs": lambda x, w: (x // 2, x * w),
+    "a way around it": lambda x, w: (x // 2 * w).sum(),
+}
+
+
+@pytest.mark.parametrize("backend", ["eager", "cpu"])
+@pytest.mark.parametrize("name", UNDERIVED)
+def test_operators_without_a_derivative(name: str, backend: str) -> None:
+    """A backward raises where eager's does not, or the reverse; or its error keeps the program from being a graph."""
+
+    def did(call: Program, size: int, output: int, wanted: slice) -> tuple[object, str]:
+        x, w = [torch.linspace(low, 3, size).requires_grad_() for low in (0.5, 1)]
+        outputs = flat(call(x * 1, w))
+        chosen = outputs[output % len(outputs)]
+        assert isinstance(chosen, torch.Tensor)
+        try:
+            return (chosen.detach(), *torch.autograd.grad(chosen.sum(), [x, w][wanted], allow_unused=True)), ""
+        except RuntimeError as error:
+            return (chosen.detach(),), repr(error)
+
+    compiled = compile(UNDERIVED[name], dynamic=True, backend=backend)
+    for size in (3, 5):
+        for output in (0, 1):
+            for wanted in (slice(2), slice(1), slice(1, 2)):
+                values, error = did(UNDERIVED[name], size, output, wanted)
+                found, raised = did(compiled, size, output, wanted)
+                torch.testing.assert_close(found, values)
+                assert raised == error
+    is_whole = name in ("alone", "two of them", "beside others")
+    assert is_whole is not any(graph.reason for graph in compiled._program.graphs)
