@@ -66,7 +66,7 @@ OTHER = {
 
 
 CALLED = pytest.mark.parametrize("called", [False, True], ids=["first", "again"])
-"""Whether the entry has compared its tensors with those of a call before."""
+"""An entry compares the tensors of a call with those of an earlier one, if there was one."""
 
 
 @CALLED
@@ -161,7 +161,7 @@ def test_calls_that_are_not_like_the_one_before():
 
 
 def test_requirements_are_not_remembered_across_grad_modes():
-    """Without a grad mode a tensor is like one that requires no gradient: a program loses the gradient, or is not run."""
+    """Without a grad mode a tensor is like one that requires no gradient: a program loses it, or is not run."""
     grad = X.clone().requires_grad_()
     run = made_entry(
         [Form(TENSORS[:1], [variant(identity(2), (False,), (0,), grad_mode=mode) for mode in (True, False)])]
