@@ -79,6 +79,18 @@ class Allocate(Protocol):
     def __call__(self, sizes: Sequence[int], strides: Sequence[int], dtype: torch.dtype, /) -> torch.Tensor: ...
 
 
+class Check(Protocol):
+    """True if tensors are like some others."""
+
+    def __call__(self, *tensors: torch.Tensor) -> bool: ...
+
+
+class Compare(Protocol):
+    """The check that others are like these tensors."""
+
+    def __call__(self, *tensors: torch.Tensor) -> Check: ...
+
+
 class NativeProgram(Protocol):
     """A whole graph in C: tensors, then integers; `NotImplemented` where they are not for it."""
 
@@ -111,7 +123,7 @@ def launcher() -> Launcher | Unavailable:
         return bind
     try:
         module = bind(  # type: ignore[call-arg]
-            *(torch.Tensor, torch.nn.Parameter, torch._C.DisableTorchFunction, allocating()),
+            *(torch.Tensor, torch.nn.Parameter, torch._C.DisableTorchFunction, allocating(), comparing()),
             *(vars(torch.autograd.forward_ad), Unreadable),
             *(torch._C._len_torch_dispatch_stack, torch._C._len_torch_function_stack),
             *(torch._C._functorch.peek_interpreter_stack, torch.is_grad_enabled, torch.get_default_dtype),
@@ -131,6 +143,23 @@ def allocating() -> Allocate:
         return torch.empty_strided(sizes, strides, dtype=dtype, device="cpu")
 
     return cast(Allocate, getattr(torch._C._dynamo.guards, "_empty_strided_cpu", empty_strided))
+
+
+def comparing() -> Compare | None:
+    """A function from tensors to Dynamo's check that others are like them: of their classes, ranks, dtypes, marks and
+    needs of gradients, apart from each other, under the same modes of dispatch. A call takes 0.04 us for each, two
+    methods 0.1 us. None where torch has no such check."""
+    import torch
+
+    kind = getattr(torch._C._dynamo.guards, "TensorGuards", None)
+    if kind is None:
+        return None
+
+    def check_of(*tensors: torch.Tensor) -> Check:
+        anything = [[None] * tensor.dim() for tensor in tensors]
+        return cast(Check, kind(*tensors, dynamic_dims_sizes=anything, dynamic_dims_strides=anything).check)
+
+    return check_of
 
 
 def interleaved_by(launch: object) -> int:

@@ -19,12 +19,21 @@ typedef struct {
     const int32_t *firsts;             /* by leaf: the first leaf that is the same tensor */
 } Variant;
 
+/* The tensors of an accepted call: `check` is torch's check that others are like them, which implies what they answered. */
+typedef struct {
+    PyObject *check;
+    PyObject *grad_mode; /* of that call, NULL if it was not asked for */
+    int learned;         /* how often */
+    char *requires_grad; /* by leaf */
+} Seen;
+
 /* Calls with arguments of the same classes and ranks. `width` is the largest number of leaves, of tensors or of integers
    of a program. */
 typedef struct {
-    Py_ssize_t leaves, variants, width;
+    Py_ssize_t leaves, variants, width, tensors;
     const Leaf *leaf;
     const Variant *variant;
+    Seen seen;
 } Form;
 
 /* What is asked besides the memory of the arguments; the caller knows the rest: whether modes or transforms are active
@@ -36,13 +45,14 @@ typedef struct {
     int asks;
     PyObject *function, *code; /* a Python function and the code that it should have; NULL for none */
     Py_ssize_t forms;
-    const Form *form;
+    Form *form;
 } Entry;
 
-/* What surrounds a call: torch's grad mode and default dtype, NULL where they are not asked for. */
+/* What surrounds a call: torch's grad mode and default dtype, NULL where they are not asked for; `plain` once it is known
+   that nothing intercepts operators. */
 typedef struct {
     PyObject *grad_mode, *default_dtype;
-    int asks, watched;
+    int asks, watched, plain;
 } Around;
 
 /* Whether two values of one class are equal to a program: floats bitwise, as 0.0 == -0.0. */
@@ -116,7 +126,58 @@ static int is_for_form(const Form *form, const Arguments *given) {
     return 1;
 }
 
-static int read_arguments(const Form *form, Arguments *found, const Around *around) {
+/* The tensors of a call; NULL with an exception. */
+static PyObject *tensors_of(const Form *form, PyObject *args) {
+    if (form->tensors == form->leaves) return Py_NewRef(args);
+    PyObject *made = PyTuple_New(form->tensors);
+    Py_ssize_t next = 0;
+    for (Py_ssize_t place = 0; made && place < form->leaves; place++)
+        if (form->leaf[place].kind == TENSOR) PyTuple_SET_ITEM(made, next++, Py_NewRef(PyTuple_GET_ITEM(args, place)));
+    return made;
+}
+
+/* Whether the tensors are like those of an earlier call. It compares what they and torch dispatch on, which has the marks
+   and every mode but those of functions. No exception is set. */
+static int is_as_seen(const Form *form, PyObject *args) {
+    if (!form->seen.check) return 0;
+    PyObject *check = Py_NewRef(form->seen.check), *tensors = tensors_of(form, args);
+    PyObject *found = tensors ? PyObject_Call(check, tensors, NULL) : NULL;
+    Py_XDECREF(tensors);
+    Py_DECREF(check);
+    if (!found) PyErr_Clear();
+    Py_XDECREF(found); /* True and False stay */
+    return found == Py_True;
+}
+
+/* Remember the tensors of a call that was accepted by asking each. No exception is set. */
+static void see(Form *form, PyObject *args, const Arguments *given, const Around *around) {
+    enum { ENOUGH = 4 };
+    int gradients = around->asks & ASKS_GRADIENTS;
+    if (torch.alike == Py_None || !form->tensors || around->watched || !(around->asks & ASKS_MARKS)) return;
+    if (form->seen.learned++ >= ENOUGH) return;
+    PyObject *tensors = tensors_of(form, args), *check = tensors ? PyObject_Call(torch.alike, tensors, NULL) : NULL;
+    Py_XDECREF(tensors);
+    if (!check) PyErr_Clear();
+    for (Py_ssize_t place = 0; check && place < form->leaves; place++) {
+        PyObject *leaf = given->leaves[place];
+        if (form->leaf[place].kind != TENSOR) continue;
+        /* another thread may have changed it meanwhile */
+        if (form->leaf[place].api != torch.api || !is_unmarked(torch.api, leaf, &given->tensors[place], 0) ||
+            (gradients && answers(leaf, REQUIRES_GRAD, 0) != given->requires_grad[place]))
+            Py_CLEAR(check);
+    }
+    Py_XSETREF(form->seen.check, check);
+    form->seen.grad_mode = around->grad_mode;
+    memcpy(form->seen.requires_grad, given->requires_grad, (size_t)form->leaves);
+}
+
+static int read_arguments(const Form *form, Arguments *found, const Around *around, int as_seen) {
+    int marks = !as_seen && around->asks & ASKS_MARKS, gradients = around->asks & ASKS_GRADIENTS;
+    if (as_seen && gradients && around->grad_mode == Py_True && form->seen.grad_mode == Py_True) {
+        /* without a grad mode nothing is like a tensor that requires a gradient */
+        memcpy(found->requires_grad, form->seen.requires_grad, (size_t)form->leaves);
+        gradients = 0;
+    }
     for (Py_ssize_t place = 0; place < form->leaves; place++) {
         PyObject *leaf = found->leaves[place];
         int64_t elements;
@@ -127,9 +188,9 @@ static int read_arguments(const Form *form, Arguments *found, const Around *arou
             if (!read_array(api, leaf, tensor, &elements, &found->packed[place])) return 0;
             if (tensor->rank != form->leaf[place].rank) return 0;
             if (elements > found->work) found->work = elements;
-            if (around->asks & ASKS_MARKS && !is_unmarked(api, leaf, tensor, around->watched)) return 0;
-            int needed = 0;
-            if (around->asks & ASKS_GRADIENTS && api == torch.api) needed = answers(leaf, REQUIRES_GRAD, around->watched);
+            if (marks && !is_unmarked(api, leaf, tensor, around->watched)) return 0;
+            if (!gradients) continue;
+            int needed = api == torch.api ? answers(leaf, REQUIRES_GRAD, around->watched) : 0;
             if (needed < 0) return 0;
             found->requires_grad[place] = (char)needed;
         } else if (form->leaf[place].kind == INTEGER) {
@@ -178,31 +239,45 @@ static PyObject *call_variants(const Form *form, const Arguments *given, const A
     Py_RETURN_NOTIMPLEMENTED;
 }
 
-static PyObject *call_form(const Form *form, PyObject *args, const Around *around) {
-    if (PyTuple_GET_SIZE(args) != form->leaves) return Py_NewRef(Py_NotImplemented);
-    Tensor on_stack[ON_STACK * OF_LEAF / sizeof(Tensor) + 1];
-    void *block = form->width <= ON_STACK ? on_stack : PyMem_Malloc((size_t)form->width * OF_LEAF);
-    if (!block) return PyErr_NoMemory();
-    Arguments given = arguments_in(block, (size_t)form->width, ((PyTupleObject *)args)->ob_item);
-    int fits = is_for_form(form, &given) && read_arguments(form, &given, around);
-    PyObject *found = fits ? call_variants(form, &given, around) : Py_NewRef(Py_NotImplemented);
-    if (block != on_stack) PyMem_Free(block);
-    return found;
+/* Whether a mode or transform intercepts operators now, other than those of functions; -1 with an exception. */
+static int is_intercepted(Around *around) {
+    const Asked *asked[] = {&torch.dispatch_modes, &torch.transforms, &torch.autocast};
+    if (around->plain || !(around->asks & ASKS_MODES)) return 0;
+    for (int place = 0; place < 3; place++) {
+        int active = is_true(ask(asked[place]));
+        if (active) return active;
+    }
+    around->plain = 1;
+    return 0;
 }
 
-/* Whether a mode or transform intercepts operators now; -1 with an exception. Within a level of forward differentiation
-   a tensor may have a tangent, which is visible nowhere else. */
+/* Whether a mode of functions is active now, or a level of forward differentiation, within which a tensor may have a
+   tangent, which is visible nowhere else; -1 with an exception. */
 static int is_elsewhere(void) {
     PyObject *level = PyDict_GetItemWithError(torch.forward_ad, torch.level);
     if (!level) return PyErr_Occurred() ? -1 : 1;
     if (PyLong_AsLong(level) >= 0) return 1;
     if (PyErr_Occurred()) return -1;
-    const Asked *asked[] = {&torch.dispatch_modes, &torch.function_modes, &torch.transforms, &torch.autocast};
-    for (int place = 0; place < 4; place++) {
-        int active = is_true(ask(asked[place]));
-        if (active) return active;
+    return is_true(ask(&torch.function_modes));
+}
+
+static PyObject *call_form(Form *form, PyObject *args, Around *around) {
+    if (PyTuple_GET_SIZE(args) != form->leaves) return Py_NewRef(Py_NotImplemented);
+    Tensor on_stack[ON_STACK * OF_LEAF / sizeof(Tensor) + 1];
+    void *block = form->width <= ON_STACK ? on_stack : PyMem_Malloc((size_t)form->width * OF_LEAF);
+    if (!block) return PyErr_NoMemory();
+    Arguments given = arguments_in(block, (size_t)form->width, ((PyTupleObject *)args)->ob_item);
+    int fits = is_for_form(form, &given), as_seen = fits && is_as_seen(form, args);
+    int elsewhere = fits && !as_seen ? is_intercepted(around) : 0;
+    PyObject *found = NULL;
+    if (!elsewhere && fits && read_arguments(form, &given, around, as_seen)) {
+        found = call_variants(form, &given, around);
+        if (found && found != Py_NotImplemented && !as_seen) see(form, args, &given, around);
+    } else if (elsewhere >= 0) {
+        found = Py_NewRef(Py_NotImplemented);
     }
-    return 0;
+    if (block != on_stack) PyMem_Free(block);
+    return found;
 }
 
 /* entry(args, kwargs): the result of the first program that matches this call, or NotImplemented. */
@@ -211,7 +286,7 @@ static PyObject *call_entry(PyObject *self, PyObject *const *args, size_t flags,
     if (PyVectorcall_NARGS(flags) != 2 || keywords || !PyTuple_CheckExact(args[0]) || !PyDict_CheckExact(args[1]))
         return PyErr_Format(PyExc_TypeError, "an entry takes a tuple and a dict");
     if (entry->function && PyFunction_GetCode(entry->function) != entry->code) Py_RETURN_NOTIMPLEMENTED;
-    Around around = {NULL, NULL, entry->asks, 0};
+    Around around = {NULL, NULL, entry->asks, 0, 0};
     PyObject *found = NULL;
     if (entry->asks & ASKS_MODES) {
         int elsewhere = is_elsewhere();
@@ -251,6 +326,8 @@ static int fill_form(Form *form, PyObject *given, char *block, size_t *used) {
     form->leaves = PyTuple_GET_SIZE(leaves);
     form->variants = PyTuple_GET_SIZE(variants);
     form->width = form->leaves > 1 ? form->leaves : 1;
+    form->tensors = 0;
+    form->seen = (Seen){NULL, NULL, 0, take(block, used, (size_t)form->leaves)};
     if (form->leaves > MOST) {
         PyErr_Format(PyExc_ValueError, "%zd arguments", form->leaves);
         return -1;
@@ -267,6 +344,7 @@ static int fill_form(Form *form, PyObject *given, char *block, size_t *used) {
             PyErr_Format(PyExc_ValueError, "an argument of the class %s", found->tp_name);
             return -1;
         }
+        form->tensors += kind == TENSOR;
         if (leaf) leaf[place] = (Leaf){(Kind)kind, found, api, rank};
     }
     Variant *variant = take(block, used, (size_t)form->variants * sizeof *variant);
@@ -329,6 +407,13 @@ static PyObject *new_entry(PyTypeObject *type, PyObject *args, PyObject *named) 
     return new_filled(type, args, named, call_entry, fill_entry);
 }
 
-OWNER_TYPE(entry, Entry, owner_free, owner_members,
+static void entry_free(PyObject *self) {
+    const Entry *entry = (const Entry *)self;
+    for (Py_ssize_t number = 0; entry->form && number < entry->forms; number++)
+        Py_XDECREF(entry->form[number].seen.check); /* it has no reference to a tensor */
+    owner_free(self);
+}
+
+OWNER_TYPE(entry, Entry, entry_free, owner_members,
            "Programs by what they are for: called with the arguments of a call, or NotImplemented.");
 

@@ -5,12 +5,12 @@ static Asked asked_of(PyObject *function) {
     return (Asked){Py_NewRef(function), direct ? PyCFunction_GET_FUNCTION(function) : NULL};
 }
 
-/* Bind the module to torch, once: bind(Tensor, Parameter, its context without function modes, what allocates, the
-   namespace of forward differentiation, the class of an error, and seven functions). */
+/* Bind the module to torch, once: bind(Tensor, Parameter, its context without function modes, what allocates, what
+   compares tensors, the namespace of forward differentiation, the class of an error, and seven functions). */
 static PyObject *bind(PyObject *module, PyObject *args) {
-    PyObject *tensor, *parameter, *unwatched, *allocate, *forward_ad, *unreadable, *asked[7];
-    if (!PyArg_ParseTuple(args, "O!O!OOO!OOOOOOOO", &PyType_Type, &tensor, &PyType_Type, &parameter, &unwatched, &allocate,
-                          &PyDict_Type, &forward_ad, &unreadable, &asked[0], &asked[1], &asked[2], &asked[3], &asked[4],
+    PyObject *tensor, *parameter, *unwatched, *allocate, *alike, *forward_ad, *unreadable, *asked[7];
+    if (!PyArg_ParseTuple(args, "O!O!OOOO!OOOOOOOO", &PyType_Type, &tensor, &PyType_Type, &parameter, &unwatched, &allocate,
+                          &alike, &PyDict_Type, &forward_ad, &unreadable, &asked[0], &asked[1], &asked[2], &asked[3], &asked[4],
                           &asked[5], &asked[6]))
         return NULL;
     if (torch.tensor) return Py_NewRef(module);
@@ -35,6 +35,7 @@ static PyObject *bind(PyObject *module, PyObject *args) {
     torch.unreadable = Py_NewRef(unreadable);
     torch.unwatched = Py_NewRef(unwatched);
     torch.allocate = Py_NewRef(allocate);
+    torch.alike = Py_NewRef(alike);
     Asked *functions_asked[] = {&torch.dispatch_modes, &torch.function_modes, &torch.transforms, &torch.grad_mode,
                                 &torch.default_dtype, &torch.autocast, &torch.threads};
     for (int place = 0; place < 7; place++) *functions_asked[place] = asked_of(asked[place]);

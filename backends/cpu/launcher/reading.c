@@ -16,6 +16,7 @@ static struct {
     PyObject *is_neg, *is_conj;  /* its methods */
     PyObject *unwatched;         /* the class of the context in which no function mode is called */
     PyObject *allocate;          /* sizes, strides and dtype to a tensor */
+    PyObject *alike;             /* tensors to the check that others are like them; None where torch has none */
     PyObject *data_pointer, *is_cpu, *negative, *count, *level; /* names */
     PyObject *unreadable; /* the class of the error */
     PyObject *forward_ad; /* the namespace of torch.autograd.forward_ad */

@@ -65,10 +65,17 @@ OTHER = {
 }
 
 
+CALLED = pytest.mark.parametrize("called", [False, True], ids=["first", "again"])
+"""An entry compares the tensors of a call with those of an earlier one, if there was one."""
+
+
+@CALLED
 @pytest.mark.parametrize("name", OTHER)
-def test_other_calls_are_left_to_python(name):
+def test_other_calls_are_left_to_python(name, called):
     """A call is run by a program that is not for it."""
-    assert entry()(*OTHER[name]) is NotImplemented
+    run = entry()
+    assert not called or run((X, Y, Z), {}) is not NotImplemented
+    assert run(*OTHER[name]) is NotImplemented
 
 
 class Function(torch.overrides.TorchFunctionMode):
@@ -106,10 +113,12 @@ AROUND = {
 }
 
 
+@CALLED
 @pytest.mark.parametrize("name", AROUND)
-def test_other_modes_are_left_to_python(name):
+def test_other_modes_are_left_to_python(name, called):
     """A program runs where operators mean something else, or where it was not traced."""
     run = entry()
+    assert not called or run((X, Y, Z), {}) is not NotImplemented
     assert AROUND[name](lambda: run((X, Y, Z), {})) is NotImplemented
     assert run((X, Y, Z), {}) is not NotImplemented
 
@@ -131,6 +140,56 @@ def test_callers_leave_out_what_they_have_guarded(left_out):
             assert (call(run) is not NotImplemented) == (name == left_out), name
     for name in ("another dtype", "another rank", "another size", "a subclass", "meta", "sparse", "no tensor"):
         assert run(*OTHER[name]) is NotImplemented
+
+
+def test_calls_that_are_not_like_the_one_before():
+    """An entry runs only calls like its first one, or takes what those require for what others do."""
+    grad = X.clone().requires_grad_()
+    programs = [variant(identity(2), (each,), (0,), grad_mode=mode) for mode in (True, False) for each in (False, True)]
+    run = made_entry(
+        [Form(TENSORS[:1], [each]) for each in programs] + [Form(TENSORS[2:], [variant(identity(), (False,), (0,))])]
+    )
+    with torch.inference_mode():
+        inferred = torch.randn(2, 2)
+    for _ in range(3):
+        for given in (X, grad, Z, inferred):
+            assert run((given,), {}) is given
+            with torch.no_grad():
+                assert (run((given,), {}) is given) == (given is not Z)
+        assert run((Z.clone().requires_grad_(),), {}) is NotImplemented
+        assert run((torch._neg_view(Z),), {}) is NotImplemented
+
+
+def test_requirements_are_not_remembered_across_grad_modes():
+    """Without a grad mode a tensor is like one that requires no gradient: a program loses it, or is not run."""
+    grad = X.clone().requires_grad_()
+    run = made_entry(
+        [Form(TENSORS[:1], [variant(identity(2), (False,), (0,), grad_mode=mode) for mode in (True, False)])]
+    )
+    for _ in range(2):
+        with torch.no_grad():
+            assert run((grad,), {}) is NotImplemented
+            assert run((X,), {}) is X
+            assert run((grad,), {}) is NotImplemented
+        assert run((grad,), {}) is NotImplemented
+        assert run((X,), {}) is X
+
+
+def test_tensors_among_values_are_compared():
+    """The values of a call are passed to torch's check of its tensors."""
+    leaves = (Leaf("value", float), TENSORS[0], Leaf("integer", int), TENSORS[2])
+    made = program_of_two()
+    run = made_entry([Form(leaves, [variant(made, (0.5, False, None, False), (1, 3))])])
+    for _ in range(3):
+        assert run((0.5, X, 7, Z), {}) is X
+        assert run((0.5, torch._neg_view(X), 7, Z), {}) is NotImplemented
+        assert run((0.25, X, 7, Z), {}) is NotImplemented
+
+
+def program_of_two():
+    """A program that gives the first of two tensors back."""
+    arguments = [TensorArgument("x", "float32", 2), TensorArgument("y", "float32", 1)]
+    return make_native(Description(tensors=arguments, symbols={}, outputs=[Given(0)], launches=[], structure=None))
 
 
 def test_functions_are_not_seen_by_a_mode_that_the_caller_has_guarded():
