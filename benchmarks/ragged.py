@@ -7,6 +7,8 @@ function of the dense tensor, compiled as well, and the last column is what rows
 the program operator by operator, "padded" the dense function in eager on what rows are padded to, the conversions
 included, "jagged" that of a nested tensor, where it has the operator. Medians of interleaved runs.
 
+Both are called as closures, whose guards take as long: a function of no globals is called in C.
+
 Attention takes as long as there are pairs of elements in a row, and rows of different lengths have more pairs than as
 many of the mean length: a note under the table says how many times.
 """
@@ -75,7 +77,7 @@ def dense_instance_norm(x: Tensor) -> Tensor:
     return centred * torch.rsqrt((centred * centred).mean(1, keepdim=True) + 1e-5)
 
 
-def padded(x: Tensor, offsets: Tensor, longest: int, padding: float = 0.0) -> Tensor:
+def padded(x: Tensor, offsets: Tensor, longest: int, padding: float) -> Tensor:
     return aten._jagged_to_padded_dense_forward(x, [offsets], [longest], padding)
 
 
@@ -90,8 +92,8 @@ def nested_softmax(x: Tensor, offsets: Tensor, longest: int) -> Tensor:
 
 def nested_layer_norm(x: Tensor, offsets: Tensor, longest: int) -> Tensor:
     """The operators that a layer norm over the ragged axis of a nested tensor becomes."""
-    whole, ones = padded(x, offsets, longest), torch.ones((x.shape[0], 1))
-    mask = padded(ones, offsets, longest).expand(whole.shape)
+    whole, ones = padded(x, offsets, longest, 0.0), torch.ones((x.shape[0], 1))
+    mask = padded(ones, offsets, longest, 0.0).expand(whole.shape)
     count = offsets.diff()[:, None, None] * whole.shape[2]
     centred = (whole - whole.sum((1, 2), keepdim=True) / count) * mask
     deviation = torch.sqrt(torch.square(centred).sum((1, 2), keepdim=True) / count + 1e-5)
@@ -99,7 +101,7 @@ def nested_layer_norm(x: Tensor, offsets: Tensor, longest: int) -> Tensor:
 
 
 def heads(x: Tensor, offsets: Tensor, longest: int) -> Tensor:
-    return padded(x, offsets, longest).unflatten(2, (-1, WIDTH)).transpose(1, 2)
+    return padded(x, offsets, longest, 0.0).unflatten(2, (-1, WIDTH)).transpose(1, 2)
 
 
 def attention(x: Tensor, offsets: Tensor, longest: int) -> Tensor:
@@ -121,7 +123,7 @@ def last_norm(x: Tensor) -> Tensor:
 
 PROGRAMS = (
     Program("sum", lambda x, o, n: torch.segment_reduce(x, "sum", offsets=o), lambda x: x.sum(1), None, True),
-    Program("sum, nested", lambda x, o, n: padded(x, o, n).sum(1), lambda x: x.sum(1), lambda x: x.sum(1), True),
+    Program("sum, nested", lambda x, o, n: padded(x, o, n, 0.0).sum(1), lambda x: x.sum(1), lambda x: x.sum(1), True),
     Program(
         "sum by index",
         lambda x, o, n: x.new_zeros(o.shape[0] - 1, x.shape[1]).index_add(0, row_of(x, o), x),
@@ -141,7 +143,7 @@ PROGRAMS = (
         lambda x: x * x.amax(1, keepdim=True),
     ),
     Program("attention", attention, dense_attention),
-    Program("padded and back", lambda x, o, n: unpadded(padded(x, o, n) * 2, o, x.shape[0]), lambda x: x * 2),
+    Program("padded and back", lambda x, o, n: unpadded(padded(x, o, n, 0.0) * 2, o, x.shape[0]), lambda x: x * 2),
 )
 
 
@@ -176,7 +178,8 @@ def measured(program: Program, values: Tensor, offsets: Tensor, options: argpars
     longest, total = int(offsets.diff().max()), values.shape[0]
     whole = values.view(rows, mean, columns)
     ragged = compile(lambda x, o: program.ragged(x, o, longest), backend="cpu", dynamic=True)
-    dense = compile(program.dense, backend="cpu", dynamic=True)
+    # a closure as well, whose guards take as long
+    dense = compile(lambda x: program.dense(x), backend="cpu", dynamic=True)
     expected = program.ragged(values, offsets, longest)
     torch.testing.assert_close(ragged(values, offsets), expected, rtol=1e-3, atol=1e-4)
 

@@ -1,4 +1,4 @@
-"""Padding, and cropping where a pad is negative.
+"""Padding, and cropping where a pad is negative; rows of different lengths, padded to one length and back.
 
 >>> from shapes import ShapeEnv
 >>> from shapes.rules import rules
@@ -10,6 +10,9 @@ Shape(b, 8*ceildiv(s, 8))
 Shape(b, 3, s + 4)
 >>> [guard.text for guard in env.guards()]
 ['s >= 3']
+>>> rows, total, width = env.sizes("rows total width")
+>>> rules["_jagged_to_padded_dense_forward"](env, (total, 8), [(rows + 1,)], [width])
+Shape(rows, width, 8)
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ from typing import Final
 from shapes.env import ShapeEnv
 from shapes.errors import ShapeError
 from shapes.rules.broadcasting import known
-from shapes.rules.expectations import expect_one_of
+from shapes.rules.expectations import expect_axes, expect_one_of, expect_rank
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
 from shapes.rules.windows import exactly, positive, reaches, require_at_least
@@ -102,3 +105,40 @@ def _repeated(env: ShapeEnv, axes: int, mode: str, input: Shape, padding: Int | 
 for _axes in (1, 2, 3):
     rule(f"reflection_pad{_axes}d", schema="input, padding", axes=_axes, mode="reflect")(_repeated)
     rule(f"replication_pad{_axes}d", schema="input, padding", axes=_axes, mode="replicate")(_repeated)
+
+
+@rule("_jagged_to_padded_dense_forward")
+def jagged_to_padded(
+    env: ShapeEnv, values: Shape, offsets: Sequence[Shape], max_lengths: Sequence[Int], padding_value: float = 0.0
+) -> Shape:
+    """A row for each pair of offsets, of the length that it is padded to."""
+    expect_axes(values, 1, "values")
+    count, (length,) = _rows_between(env, offsets), exactly(max_lengths, 1, "max_lengths")
+    env.require(length >= 0, "max_lengths: less than 0")
+    return padded_rows(values, count, length)
+
+
+@rule("_padded_dense_to_jagged_forward")
+def padded_to_jagged(
+    env: ShapeEnv, dense: Shape, offsets: Sequence[Shape], total_L: Int | None = None
+) -> Shape:
+    """The elements between the offsets, as many as the last offset says."""
+    expect_axes(dense, 2, "dense")
+    env.require(_rows_between(env, offsets) <= dense[0], "offsets: there are not as many rows")
+    total = env.unbacked(lo=0) if total_L is None else total_L
+    return Shape((total, *dense[2:]), dtype=dense.dtype)
+
+
+def padded_rows(values: Shape, count: Int, length: Int) -> Shape:
+    """Rows whose values lie one after another, all of one length."""
+    return Shape((count, length, *values[1:]), dtype=values.dtype)
+
+
+def _rows_between(env: ShapeEnv, offsets: Sequence[Shape]) -> Int:
+    """The number of rows that offsets divide an axis into."""
+    if len(offsets) != 1:
+        raise ShapeError(f"offsets: expected those of 1 ragged axis, not of {len(offsets)}")
+    expect_rank(offsets[0], 1, "offsets")
+    count = offsets[0][0]
+    env.require(count >= 1, "offsets: not even the last one")
+    return count - 1

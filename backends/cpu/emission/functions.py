@@ -25,6 +25,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from backends.cpu.emission.c_operations import KINDS
 from backends.cpu.emission.column_reduction import Sums, write_column_reduction
 from backends.cpu.emission.full_reduction import write_chunk, write_full_reduction
 from backends.cpu.emission.interleaved import interleaved_source, numbers_of, product_of
@@ -35,8 +36,9 @@ from backends.cpu.emission.short import Short, chosen
 from backends.cpu.emission.text import Text
 from backends.cpu.emission.values import Writer
 from backends.cpu.vector import source
+from backends.cpu.vector.elements import ELEMENTS
 from backends.decisions.questions import Decisions
-from backends.loops.kernels import Kernel
+from backends.loops.kernels import Buffer, Kernel, Load, walk
 from solver.terms.expr import Expr
 
 MALLOC: Final = "void *malloc(__SIZE_TYPE__);\nvoid free(void *);\n"
@@ -127,9 +129,39 @@ def _is_only_strided(loops: Loops) -> bool:
     return loops.is_swapped and bool(loops.open)
 
 
+def offsets_of(kernel: Kernel) -> Buffer | None:
+    """The offsets of the rows that the first axis of a kernel runs over, if they lie as they are counted."""
+    ragged = kernel.ragged
+    if ragged is None or ragged.row or not kernel.outer:
+        return None
+    loads = [each for each in walk((ragged.first,)) if isinstance(each, Load) and each.offset.as_axis == ragged.row]
+    return loads[0].buffer if loads else None
+
+
+def _write_rows(kernel: Kernel, text: Text, name: str) -> None:
+    """The first row of a part, where parts have as many elements and rows. A later part begins at no earlier row,
+    whatever the offsets are."""
+    offsets = offsets_of(kernel)
+    assert offsets is not None
+    scalar = ELEMENTS[KINDS[offsets.dtype]].scalar
+    parameters = "void *const *pointers, int64_t rows, int64_t part, int64_t parts"
+    with text.block(f"static int64_t {name}_row({parameters})"):
+        text.line(f"const {scalar} *offsets = pointers[{kernel.buffers.index(offsets)}];")
+        text.line("const int64_t elements = offsets[rows] - offsets[0];")
+        text.line("const int64_t before = (rows + (elements > 0 ? elements : 0)) / parts * part;")
+        text.line("int64_t first = 0, last = part ? rows : 0;")
+        with text.block("while (first < last)"):
+            text.line("const int64_t row = first + (last - first) / 2;")
+            text.line("if (offsets[row] - offsets[0] + row < before) first = row + 1;")
+            text.line("else last = row;")
+        text.line("return first;")
+
+
 def _entry(form: LoopPlan, text: Text, name: str, first: str) -> None:
     loops, kernel = form.loops, form.loops.kernel
     numbers = numbers_of(loops)
+    if kernel.outer and loops.is_large is not False and not kernel.accumulating and offsets_of(kernel) is not None:
+        _write_rows(kernel, text, name)
 
     def product(sizes: Sequence[Expr]) -> str:
         return product_of(sizes, numbers)
@@ -151,10 +183,14 @@ def _entry(form: LoopPlan, text: Text, name: str, first: str) -> None:
         text.line("if (iterations <= 0) return;")
         if kernel.outer and loops.is_large is not False:
             inner = product(kernel.extents[kernel.outer :])
+            begin = None
             if kernel.ragged is not None:
                 # the inner iterations of all rows together are those of the whole axis
-                inner = f"{inner} / {product([kernel.extents[kernel.ragged.row]])}"
-            _parallel(loops, text, run, inner, threads, grain)
+                rows = product([kernel.extents[kernel.ragged.row]])
+                inner = f"{inner} / {rows}"
+                if offsets_of(kernel) is not None:
+                    begin = f"{name}_row(pointers, {rows}, {{0}}, parts) * (iterations / {rows})"
+            _parallel(loops, text, run, inner, threads, grain, begin)
         text.line(f"{run}(pointers, numbers, 0, iterations);")
 
 
@@ -182,15 +218,16 @@ def _common_iterations(form: LoopPlan, text: Text, name: str) -> None:
         text.line(f"if (left * each > 0) {run}(pointers, numbers, begin * each, left * each);")
 
 
-def _parallel(loops: Loops, text: Text, run: str, inner: str, threads: str, grain: int) -> None:
-    """Divide the iterations among threads, where there is enough work."""
+def _parallel(loops: Loops, text: Text, run: str, inner: str, threads: str, grain: int, rows: str | None) -> None:
+    """Divide the iterations among threads, where there is enough work; `rows` finds the first row of a part."""
     text.count_threads(f"iterations * ({inner}) / {grain}", "iterations", threads)
     with text.block("if (parts > 1)"):
         text.line("#pragma omp parallel for num_threads(parts) schedule(static, 1)")
         with text.block("for (int64_t part = 0; part < parts; part++)"):
             mask = "" if loops.along_inner else f" & -{ALIGNED}"
-            text.line(f"const int64_t begin = iterations / parts * part{mask};")
-            text.line(f"const int64_t end = part == parts - 1 ? iterations : iterations / parts * (part + 1){mask};")
+            begin = f"iterations / parts * {{0}}{mask}" if rows is None else rows
+            text.line(f"const int64_t begin = {begin.format('part')};")
+            text.line(f"const int64_t end = part == parts - 1 ? iterations : {begin.format('(part + 1)')};")
             text.line(f"{run}(pointers, numbers, begin, end - begin);")
         text.line("return;")
     text.line("#endif")

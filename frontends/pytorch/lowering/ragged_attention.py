@@ -16,10 +16,10 @@
     ...     attend(torch.randn(9, 8), torch.tensor([0, 3, 3, 9])).shape
     torch.Size([9, 8])
 
-Values lie by element, head and feature. The operator calls torch's fused kernel once for each row. It is what the
-attention of jagged tensors becomes, which torch computes through strided nested tensors, whose sizes are data; and that
-of rows padded at their ends, if what the attention makes is used without the padding. Padded keys must not be seen: a
-query sees those before it, or a mask takes away what is behind the end of its row.
+Values lie by element, head and feature. The operator is one kernel of the CPU backend, or calls torch's once for each
+row, as its gradient does. It is what the attention of jagged tensors becomes, which torch computes through strided
+nested tensors, whose sizes are data; and that of rows padded at their ends, if what the attention makes is used without
+the padding. Padded keys must not be seen: a query sees those before it, or a mask takes away what is behind its row.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from weakref import WeakKeyDictionary
 
 import torch
 
+from backends.cpu.attention import attention as kernel
 from backends.loops.affine import Affine, is_zero, packed
 from backends.loops.loop_body import LoopBuilder
 from backends.loops.nodes import Memory, Rows, Tensor
@@ -62,13 +63,17 @@ def attention_of_rows(
 ) -> torch.Tensor:  # fmt: skip
     """The attention; `queries` and `keys` are the offsets of the rows. Logarithms of its denominators go into
     `logsumexp`."""
+    given, steepness = (query, key, value, queries, keys), 1 / math.sqrt(query.shape[2]) if scale is None else scale
+    found = kernel(*given, scale=steepness, is_causal=is_causal, logsumexp=logsumexp)
+    if found is not None:
+        return found
     attended = torch.zeros_like(query, memory_format=torch.contiguous_format)
     of, among = queries.tolist(), keys.tolist()
     targets = [by_row(each, of) for each in (attended, logsumexp) if each is not None]
     for q, k, v, *places in zip(by_row(query, of), by_row(key, among), by_row(value, among), *targets):
         if q.shape[2] and k.shape[2]:
-            for place, found in zip(places, FUSED(q, k, v, 0.0, is_causal, scale=scale)):
-                place.copy_(found)
+            for place, made in zip(places, FUSED(q, k, v, 0.0, is_causal, scale=scale)):
+                place.copy_(made)
     return attended
 
 

@@ -12,7 +12,7 @@ from typing import Final
 
 FAMILIES: Final = (
     "data_dependent", "missing_meta", "storage", "pointwise", "views", "contiguous",
-    "normalization", "convolution", "creation", "ragged", "recurrent", "transforms",
+    "normalization", "convolution", "creation", "recurrent", "transforms",
 )  # fmt: skip
 
 for family in FAMILIES:

@@ -129,7 +129,7 @@ def picked_strides(
     return elementwise_strides(recorder.env, operands, sizes)
 
 
-kind_rules(aten.one_hot.default, once=True)(by_rule_alone)
+kind_rules(aten.one_hot.default, aten._padded_dense_to_jagged_forward.default, once=True)(by_rule_alone)
 
 
 @kind_rule(aten.bincount.default, once=True)

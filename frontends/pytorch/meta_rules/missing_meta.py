@@ -37,7 +37,7 @@ kind_rules(
     aten.histogram.bin_ct, aten.histogram.bins_tensor, aten._histogramdd_bin_edges.default,
     aten._histogramdd_from_bin_cts.default, aten._histogramdd_from_bin_tensors.default,
     aten.cudnn_grid_sampler.default, aten.cudnn_grid_sampler_backward.default,
-    aten.fractional_max_pool3d.default,
+    aten.fractional_max_pool3d.default, aten._jagged_to_padded_dense_forward.default,
     # torch's own branches on the sizes
     aten.linalg_pinv.atol_rtol_tensor,
 )(by_rule_alone)  # fmt: skip

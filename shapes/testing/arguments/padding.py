@@ -8,6 +8,8 @@
 
 from __future__ import annotations
 
+from itertools import accumulate, pairwise
+
 from hypothesis import strategies as st
 
 from shapes.testing.arguments import arguments_of, calls_of
@@ -96,3 +98,43 @@ def repeated(draw: Draw, name: str) -> Call:
     if draw(seldom(12)):
         pads = draw(st.sampled_from((pads[:-1], (*pads, 0), (*pads, 0, 0))))
     return Call((x, pads))
+
+
+def _rows(draw: Draw) -> tuple[list[int], Input]:
+    """The lengths of rows, and their offsets; sometimes none, not even the last."""
+    lengths = draw(st.lists(st.integers(0, 3), max_size=4))
+    places = [0, *accumulate(lengths)]
+    shape: tuple[int, ...] = (len(places),)
+    if draw(seldom(12)):
+        shape, places = draw(st.sampled_from((((0,), []), ((1, len(places)), places))))
+    return lengths, Input(shape, dtype="int64", values=places)
+
+
+@calls_of("_jagged_to_padded_dense_forward")
+def rows_to_pad(draw: Draw, name: str) -> Call:
+    """Rows, and the length of each of them padded, which may be less than that of a row."""
+    lengths, offsets = _rows(draw)
+    features = draw(st.lists(st.integers(0, 3), max_size=2))
+    values = Input(() if draw(seldom(12)) else (sum(lengths), *features))
+    given = [offsets] * (1 + draw(seldom(12)))
+    return Call((values, given, [draw(st.integers(-1, 4))] * len(given)), chosen(draw, padding_value=st.just(1.5)))
+
+
+def _fits(call: Call) -> bool:
+    """Offsets end where the result does, and no row is longer than it is padded: the operator reads that from them."""
+    dense, offsets, total = call.args
+    assert isinstance(dense, Input) and isinstance(offsets, list)
+    places = [each.values for each in offsets if each.values]
+    length = dense[1] if len(dense) > 1 else 0
+    return all(each[-1] == total and all(b - a <= length for a, b in pairwise(each)) for each in places)
+
+
+@calls_of("_padded_dense_to_jagged_forward", only=_fits)
+def padded_rows(draw: Draw, name: str) -> Call:
+    """Padded rows, some of them behind those that the offsets tell; never shorter than a row, which is no size."""
+    lengths, offsets = _rows(draw)
+    features = draw(st.lists(st.integers(0, 3), max_size=2))
+    count = max(len(lengths) + draw(st.integers(-1, 1)), 0)
+    length = max([*lengths, 1]) + draw(st.integers(0, 1))
+    dense = Input((count,) if draw(seldom(12)) else (count, length, *features))
+    return Call((dense, [offsets] * (1 + draw(seldom(12))), sum(lengths)))

@@ -25,6 +25,8 @@ REFUSALS = (
 )  # fmt: skip
 
 ATEN: Final[Mapping[str, str]] = {
+    "_jagged_to_padded_dense_forward": "_jagged_to_padded_dense_forward.default",
+    "_padded_dense_to_jagged_forward": "_padded_dense_to_jagged_forward.default",
     "index": "index.Tensor",
     "index_put": "index_put.default",
     "unique_dim": "unique_dim.default",

@@ -17,6 +17,8 @@ TABLE = [
     ("pad", ("b 3 s", (2, 1)), {"mode": "replicate"}, "Shape(b, 3, s + 3)", ["s >= 1"]),
     ("pad", ("b 3 s t", (2, 1, 0, 0)), {"mode": "circular"}, "Shape(b, 3, s, t + 3)", ["t >= 2"]),
     ("reflection_pad2d", ("3 s s", 1), {}, "Shape(3, s + 2, s + 2)", ["s >= 2"]),
+    ("_jagged_to_padded_dense_forward", ("t 3", ["b"], ["$s"]), {}, "Shape(b - 1, s, 3)", ["b >= 1"]),
+    ("_padded_dense_to_jagged_forward", ("b s 3", ["d"], "$t"), {}, "Shape(t, 3)", ["d >= 1", "b + 1 >= d"]),
     ("replication_pad1d", ("d s", (-2, 0)), {}, "Shape(d, s - 2)", ["d >= 1", "s >= 3"]),
 ]
 

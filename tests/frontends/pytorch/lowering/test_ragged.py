@@ -362,7 +362,8 @@ def test_long_rows_and_many(threads: int) -> None:
     torch.set_num_threads(threads)
     try:
         compiled = compile(softmax, backend="cpu", dynamic=True)
-        for offsets in ([0, 5, 40000, 40001, 70000], [*range(0, 60001, 3)]):
+        one_among_many = [0, 30000, *range(30001, 40001)], [*range(10001), 50000]
+        for offsets in ([0, 5, 40000, 40001, 70000], [*range(0, 60001, 3)], *one_among_many):
             x, rows = inputs(offsets, 2)
             expected = torch.cat(by_pieces(lambda piece: piece.double().softmax(0), x, rows)).float()
             torch.testing.assert_close(compiled(x, rows), expected, rtol=1e-4, atol=1e-9)
