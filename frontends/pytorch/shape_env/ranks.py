@@ -170,7 +170,7 @@ def exchange(self: OutputGraph) -> None:
     elif state.all_states is None:
         state.all_states = state.compile_pg.ranks.states(tx.f_code, state.local_state)
         others = state.all_states[1:]
-        if any([changes(tx, name, alone, others) for name, alone in state.compile_pg.decided.items()]):
+        if any(changes(tx, name, alone, others) for name, alone in state.compile_pg.decided.items()):
             # the sizes may lead the reading elsewhere
             tx.speculation_log.clear()
             raise CompileCollectiveRestartAnalysis
