@@ -85,13 +85,11 @@ class Checked:
     def __call__(self, *args: Any) -> Any:
         if self.is_checked:
             return self.run(*args)
-        random, gradients = torch.get_rng_state(), torch.is_grad_enabled()
+        random = torch.get_rng_state()
         try:
             result = self.run(*args)
         except Exception as error:
             torch.set_rng_state(random)
-            # AOTAutograd's code leaves it off
-            torch.set_grad_enabled(gradients)
             # if the program raises too, that is the result
             result = self.operators(*args)
             self.run = self.operators

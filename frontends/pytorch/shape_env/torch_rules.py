@@ -10,12 +10,9 @@ They apply to tensors of an environment of ours only; for others, and in other t
 
 from __future__ import annotations
 
-import functools
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-import sympy
 import torch
 from torch._C import DispatchKey
 from torch._decomp import decomposition_table
@@ -23,7 +20,6 @@ from torch._functorch._aot_autograd.schemas import MemoryFormatMeta
 from torch._subclasses.fake_impls import _view_unbacked_meta, op_implementations_dict
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.distributed.tensor._ops._view_ops import InputDim, Split, _ViewShardingPropagator
-from torch.fx.experimental import proxy_tensor
 from torch.fx.experimental.proxy_tensor import get_proxy_mode
 from torch.nested._internal import ops as jagged
 from torch.nested._internal.nested_tensor import _nt_view_dummy
@@ -171,22 +167,6 @@ def split_axis(self: _ViewShardingPropagator, cmd: Split) -> Any:
         self.mesh_sizes = sizes
 
 
-HANDLERS = proxy_tensor._sympy_handlers
-"""Torch's table of functions of sizes, by the class of SymPy's, with which it records a size that DTensor's rules made.
-A product of three sizes is one of SymPy's, and torch's function takes two."""
-
-
-@functools.cache
-def functions_of_sizes() -> dict[Any, Callable[..., Any]]:
-    """Torch's table, with products of any number of sizes."""
-    return {**HANDLERS(), sympy.Mul: product}
-
-
-def product(*sizes: Any) -> Any:
-    """The product of sizes."""
-    return math.prod(sizes)
-
-
 RULES: Final[dict[Any, object]] = {
     **dict.fromkeys(VIEWS, view),
     TANGENT: tangent,
@@ -208,7 +188,6 @@ def replace() -> None:
     decomposition_table[aten.logsumexp.default] = logarithm_of_sum
     put_ragged({name: on_demand(name) for name in RAGGED})
     _ViewShardingPropagator._analyze_split = split_axis
-    proxy_tensor._sympy_handlers = functions_of_sizes
     for operator in RECURRENT:
         bind(operator, RULES[operator])
 
@@ -220,7 +199,6 @@ def restore() -> None:
     decomposition_table[aten.logsumexp.default] = LOGARITHM
     put_ragged(RAGGED)
     _ViewShardingPropagator._analyze_split = SPLIT
-    proxy_tensor._sympy_handlers = HANDLERS
     for operator, kernels in RECURRENT.items():
         bind(operator, kernels)
 

@@ -65,7 +65,11 @@ def given(operator: Any, mesh: DeviceMesh, gradients: bool) -> Iterator[tuple[tu
                 sharded = distribute_tensor(value.detach().contiguous(), mesh, [place])
                 return sharded.requires_grad_(gradients and sharded.is_floating_point())
 
-            yield tree_map(placed, ((sample.input, *sample.args), dict(sample.kwargs)))
+            try:
+                yield tree_map(placed, ((sample.input, *sample.args), dict(sample.kwargs)))
+            except RuntimeError:
+                # of another layout
+                continue
 
 
 def local(value: object) -> list[object]:

@@ -72,10 +72,10 @@ def observed(program: Callable[[Tensor], Results], x: Tensor, writes: bool) -> l
     results = program(base * 1) if writes else program(base)
     if writes:
         for each in results:
-            if each.requires_grad:
+            if each.grad_fn is not None:
                 each.mul_(2)
     found: list[Any] = [local(each).detach() for each in results]
-    differentiable = [each for each in results if each.requires_grad]
+    differentiable = [each for each in results if each.grad_fn is not None]
     (gradient,) = torch.autograd.grad(differentiable, [base], [torch.ones_like(each) for each in differentiable])
     return [*found, *[each._is_view() for each in results], local(gradient)]
 
@@ -97,7 +97,7 @@ def compared(rank: int) -> dict[str, str]:
                         failed[program.__name__] = f"{rows}, {placement}, {writes}: {one} != {other}"
         reasons = [each.reason for each in (*compiled.fallbacks, *compiled.graphs) if each.reason]
         # modes of torch change inside of one of them
-        if (reasons or not compiled.graphs) != (program is without_gradient):
+        if bool(reasons or not compiled.graphs) != (program is without_gradient):
             failed[program.__name__] = str(reasons)
     return failed
 
