@@ -6,9 +6,9 @@
     >>> found, product(2, 3, 4)
     ({'s': 1}, 24)
 
-Torch records such a size by the parts of its expression. Where it goes wrong: a product of three sizes is one of SymPy's,
-and torch's function takes two. And the input that a symbol stands for is forgotten for what has been computed last to
-be equal to it, as `0 + (s - 1) + 1`, which is computed of itself then.
+Torch records such a size by the parts of its expression. Two of them go wrong: a product of three sizes is one of
+SymPy's, and torch's function takes two. And a symbol becomes what was computed last to be equal to it, such as
+`0 + (s - 1) + 1`, which then is computed of itself.
 """
 
 from __future__ import annotations
