@@ -13,6 +13,7 @@ are compiled as any other graph.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -26,8 +27,10 @@ from torch.utils._python_dispatch import (
 )
 from torch.utils._pytree import tree_leaves
 
+from frontends.pytorch.dynamo.effect_tokens import without_tokens
 from frontends.pytorch.dynamo.higher_order import graphs_in
 from frontends.pytorch.dynamo.unread_inputs import around_unread
+from frontends.pytorch.dynamo.view_results import is_empty, without_views
 
 WATCHING: Final = "torch._functorch._aot_autograd.runtime_wrappers"
 """The module of the mode under which AOTAutograd makes the first call of a graph."""
@@ -50,11 +53,22 @@ def by_autograd(
     graph runs operator by operator instead."""
 
     def boxed(inner: torch.fx.GraphModule, given: Sequence[Any]) -> Callable[..., Any]:
-        run: Callable[..., Any] = make_boxed_func(unobserved(around_unread(inner, compiled)))
+        run: Callable[..., Any] = make_boxed_func(unobserved(around_unread(without_tokens(inner), compiled)))
         return run
 
-    found: Callable[..., Any] = aot_autograd(fw_compiler=boxed, bw_compiler=boxed)(module, inputs)
+    without = without_views(module)
+    inner = module if without is None else without[0]
+    found: Callable[..., Any] = inner.forward
+    if not is_empty(inner):
+        found = aot_autograd(fw_compiler=boxed, bw_compiler=boxed)(inner, inputs)
+    if without is not None:
+        found = functools.partial(with_views, found, without[1])
     return Checked(found, module.forward, left)
+
+
+def with_views(run: Callable[..., Any], finish: Callable[..., Any], *args: Any) -> Any:
+    """Call a graph, and make the views of its results and arguments."""
+    return finish(args, run(*args))
 
 
 class Checked:

@@ -28,7 +28,7 @@ from torch.utils._sympy.symbol import SymT, symbol_is_type
 from frontends.pytorch.dynamo.autograd_graphs import by_autograd, has_subclasses
 from frontends.pytorch.dynamo.capturing import Captures
 from frontends.pytorch.dynamo.changed_arguments import changed_arguments, with_copies, written_back
-from frontends.pytorch.dynamo.graph_breaks import break_after
+from frontends.pytorch.dynamo.graph_breaks import break_after, is_bucket
 from frontends.pytorch.dynamo.graph_function import function_of
 from frontends.pytorch.dynamo.graph_sizes import GraphDynamism, GraphSizes, read_off_tensors
 from frontends.pytorch.dynamo.higher_order import given_to, graphs_in, with_checkpoints
@@ -117,7 +117,7 @@ class Graph:
 
     Attributes:
         module: as Dynamo captured it.
-        name: by which Dynamo's generated code calls it.
+        name: by which Dynamo's generated code calls it; empty if it is a part that torch calls.
         compiled: its variants; None if it runs as it was captured, goes through AOTAutograd, or is in parts.
         parts: the compiled graphs that it consists of: one, or those of AOTAutograd and between conditionals.
         cause: why it was captured.
@@ -138,7 +138,7 @@ class Graph:
         self.module = module
         self.backend = backend
         self.policy = policy
-        self.name: str = module.meta.get("backend_id", "")
+        self.name: str = "" if is_bucket(module) else module.meta.get("backend_id", "")
         self.cause = cause
         self.ended = break_after(module)
         self.specialized = specialized()
@@ -170,8 +170,12 @@ class Graph:
     def _compile(self) -> None:
         module = self.module
         with_checkpoints(module)
-        floats = unwrapped(module)
-        read_off_tensors(module.graph)
+        floats = frozenset[int]()
+        is_whole = not is_bucket(module)
+        if is_whole:
+            # its calling code is generated later
+            floats = unwrapped(module)
+            read_off_tensors(module.graph)
         for each in graphs_in(module):
             each.recompile()
         # as it is now
@@ -181,7 +185,7 @@ class Graph:
             log.warning("runs operator by operator, as Dynamo captured it: %s", self._reason)
             self.call = function_of(module.graph, module)
         else:
-            self.call = self._runner(module, is_whole=True)
+            self.call = self._runner(module, is_whole=is_whole)
         if floats:
             self.call = functools.partial(with_floats, self.call, floats)
 

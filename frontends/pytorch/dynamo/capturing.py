@@ -115,7 +115,7 @@ class Captures:
             # the graph raises the error
             stated = StatedSizes(None)
         self._check(stated, compilation)
-        if getattr(options.get("policy"), "ranks_timeout", None) is not None:
+        if getattr(options.get("policy"), "ranks_timeout", None):
             text = "ranks_timeout is for `compile`: with torch.compile set TORCH_COMPILER_COLLECTIVES=1"
             raise ViolatedConstraint(text)
         self._limit(options.get("policy"), wrapper, compilation)

@@ -26,6 +26,8 @@ from shapes.origin import Origin
 CAUSES: Final = {"generic_jump": "branch", "Unsupported Tensor.item()": "item()"}
 """Prefixes of Dynamo's reasons, with our names."""
 RESUMED: Final = "torch_dynamo_resume_in_"
+BUCKETS: Final = "DDPOptimizer"
+"""How torch's reason begins where it splits a graph, so that gradients are exchanged while others are computed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +43,16 @@ class Break:
         return f"graph break: {self.cause}{where}"
 
 
+def is_bucket(module: torch.fx.GraphModule) -> bool:
+    """Return True for a part of a graph of Dynamo's, which torch calls with the sizes and tensors that it has split."""
+    reason: Any = getattr(module, "compile_subgraph_reason", None)
+    return reason is not None and str(reason.reason).startswith(BUCKETS)
+
+
 def break_after(module: torch.fx.GraphModule) -> tuple[str, Origin | None] | None:
     """The reason and location of a graph break; None if the program returns."""
     reason: Any = getattr(module, "compile_subgraph_reason", None)
-    if reason is None or not reason.graph_break:
+    if reason is None or not reason.graph_break or is_bucket(module):
         return None
     text = str(reason.reason)
     cause = next((name for begin, name in CAUSES.items() if text.startswith(begin)), "")

@@ -123,7 +123,7 @@ class Program:
         """The merge over the process group, where sizes decide what is dynamic."""
         timeout = self.policy.ranks_timeout
         name = getattr(self.fn, "__qualname__", type(self.fn).__qualname__)
-        return None if timeout is None or self.dynamic is not None else Ranks(name, timeout)
+        return None if timeout == 0 or self.dynamic is not None else Ranks(name, timeout)
 
     def called(self, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
         """The result of a call, by the routes that are taken outside of `timed`."""

@@ -27,7 +27,7 @@ from torch._dynamo import convert_frame
 from torch.fx.experimental.sym_node import SymNode
 from torch.fx.experimental.symbolic_shapes import uninteresting_files
 
-from frontends.pytorch.shape_env import data_sizes, exchanges, python_rules, ranks, torch_rules
+from frontends.pytorch.shape_env import data_sizes, exchanges, python_rules, ranks, recorded_sizes, torch_rules
 from frontends.pytorch.shape_env.adapter import EngineShapeEnv, Torchs
 from frontends.pytorch.shape_env.comparing import Comparison
 from frontends.pytorch.shape_env.nodes import EngineSymNode
@@ -70,7 +70,7 @@ def exchanging_group() -> Any:
     """The group that a compilation asks what is dynamic: the exchange of the program in this thread, or torch's."""
     settings = ACTIVE.get()
     found = None if settings is None else settings[0].ranks
-    return TORCHS_GROUP() if found is None or found.is_apart else found
+    return TORCHS_GROUP() if found is None or found.is_apart else ranks.Exchange(found)
 
 
 REPLACED: Final = (
@@ -81,6 +81,7 @@ REPLACED: Final = (
     *ranks.REPLACED,
     *exchanges.REPLACED,
     *data_sizes.REPLACED,
+    *recorded_sizes.REPLACED,
 )
 
 

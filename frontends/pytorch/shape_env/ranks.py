@@ -8,28 +8,41 @@ Each rank writes the sizes of a call to the store of the process group. The firs
 those of all ranks; a size that differs between them is a symbol on every rank from then on. Later compilations read
 what the others have written so far, without waiting: another rank may have a variant for its sizes. The store is apart
 from the collectives, so that an exchange never meets one of the program's. A call that finds its variant exchanges
-nothing.
+nothing. Dynamo reads the function again only if other ranks' sizes change what is dynamic.
 """
 
 from __future__ import annotations
 
+import copy
+import logging
 import pickle
+import time
 from collections import Counter
 from collections.abc import Sequence
-from datetime import timedelta
 from types import CodeType
 from typing import Any, Final
 
 import torch.distributed as dist
+from torch._dynamo import pgo
 from torch._dynamo.exc import CompileCollectiveRestartAnalysis
 from torch._dynamo.output_graph import OutputGraph
+from torch._dynamo.variables import builder
 
 from frontends.pytorch.shape_env.errors import Refused
 
+PATIENCE: Final = 30.0
+"""Seconds to wait for other ranks where no timeout is given."""
+POLLED: Final = 0.02
+"""Seconds between two looks at the store. One long wait would hold its lock, which torch's watchdogs need."""
+SIMULATED: Final = ("fake", "threaded")
+"""Backends of process groups whose other ranks are no processes."""
 PROGRAMS: Final[Counter[str]] = Counter()
 """The number of programs of each name that have exchanged sizes in this process."""
 COLLECTIVE = OutputGraph.run_compiler_collective
 """Torch's exchange, for torch's own process group."""
+PROCESS = builder.process_automatic_dynamic
+"""Torch's decision if a number of the arguments is dynamic."""
+log: Final = logging.getLogger("symshape")
 
 
 class AbsentRanks(Refused):
@@ -41,19 +54,24 @@ class Ranks:
 
     Attributes:
         name: the program's name, the same on all ranks.
-        timeout: seconds to wait for the other ranks at the first compilation.
+        timeout: seconds to wait for the other ranks at the first compilation of a function; None waits `PATIENCE` and
+            then decides alone.
+        is_alone: the other ranks were waited for in vain, and are not any more.
     """
 
-    def __init__(self, name: str, timeout: float) -> None:
+    def __init__(self, name: str, timeout: float | None) -> None:
         self.name = name
         self.timeout = timeout
+        self.is_alone = False
         self._number: int | None = None
         self._own: dict[str, list[Any]] = {}
 
     @property
     def is_apart(self) -> bool:
         """Return True if this process is in no group, or alone in it."""
-        return not (dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1)
+        if not (dist.is_available() and dist.is_initialized()):
+            return True
+        return dist.get_world_size() < 2 or dist.get_backend() in SIMULATED
 
     def states(self, code: CodeType, local: Any) -> list[Any]:
         """The sizes that this rank and the others have seen for the arguments of a function.
@@ -72,15 +90,28 @@ class Ranks:
         try:
             store = dist.distributed_c10d._get_default_store()
             store.set(keys[dist.get_rank()], pickle.dumps(own))
-            if len(own) == 1:
-                store.wait(others, timedelta(seconds=self.timeout))
+            if len(own) == 1 and not self.is_alone:
+                self._wait(store, others)
             # a rank that has written once has always written
-            found = [pickle.loads(store.get(key)) for key in others if len(own) == 1 or store.check([key])]
-        except RuntimeError as error:
-            # the next call waits again
-            own.pop()
-            raise AbsentRanks(self._absent(code, keys, error)) from None
+            found = [pickle.loads(store.get(key)) for key in others if store.check([key])]
+        except (RuntimeError, TimeoutError) as error:
+            if self.timeout is not None:
+                # the next call waits again
+                own.pop()
+                raise AbsentRanks(self._absent(code, keys, error)) from None
+            self.is_alone = True
+            log.warning("%s; goes on alone", self._absent(code, keys, error).partition("\n")[0])
+            found = []
         return [local, *(state for states in found for state in states)]
+
+    def _wait(self, store: dist.Store, keys: Sequence[str]) -> None:
+        """Wait until all keys are written."""
+        limit = PATIENCE if self.timeout is None else self.timeout
+        end = time.monotonic() + limit
+        while not store.check(list(keys)):
+            if time.monotonic() >= end:
+                raise TimeoutError(f"waited {limit:g} s for the store")
+            time.sleep(POLLED)
 
     def _absent(self, code: CodeType, keys: Sequence[str], error: Exception) -> str:
         """The text of the error: who is missing, and what helps."""
@@ -91,26 +122,70 @@ class Ranks:
             missing = []
         reason = f"rank {', '.join(missing)} did not" if missing else "the ranks did not (their store is gone)"
         said = str(error).partition("\n")[0]
+        limit = PATIENCE if self.timeout is None else self.timeout
         return (
             f"rank {dist.get_rank()} compiles {code.co_name} and waits for the sizes of the other ranks: "
-            f"{reason} compile it within {self.timeout:g} s\n"
+            f"{reason} compile it within {limit:g} s\n"
             f"  known:  {said}\n"
-            "  fix:    call the function on every rank, raise ranks_timeout where a rank is slow, or leave it out: "
-            "then each rank decides alone"
+            "  fix:    call the function on every rank, raise ranks_timeout where a rank is slow, or set it "
+            "to 0: then each rank decides alone"
         )
 
 
+class Exchange:
+    """The exchange of one compilation: torch's process group to compile by.
+
+    Attributes:
+        ranks: the exchange of the program.
+        decided: by name, what this rank has decided alone so far.
+    """
+
+    def __init__(self, ranks: Ranks) -> None:
+        self.ranks = ranks
+        self.decided: dict[str, Any] = {}
+
+
+def decide(tx: Any, name: str, entry: Any, *, is_unspecialized_nn_module: bool = False) -> Any:
+    """Replacement of torch's `process_automatic_dynamic`: before the exchange a rank decides alone, for the case that
+    the others agree."""
+    state = tx.distributed_state
+    if state is not None and isinstance(state.compile_pg, Exchange):
+        # as met: torch merges into its own entry
+        state.local_state.automatic_dynamic[name] = copy.copy(entry)
+        if state.all_states is None:
+            options = {"is_unspecialized_nn_module": is_unspecialized_nn_module}
+            found = pgo.update_automatic_dynamic(tx, name, entry, **options)
+            state.compile_pg.decided[name] = copy.copy(found)
+            return found
+    return PROCESS(tx, name, entry, is_unspecialized_nn_module=is_unspecialized_nn_module)
+
+
 def exchange(self: OutputGraph) -> None:
-    """Replacement of torch's `run_compiler_collective`: once per compilation, then the function is read again."""
-    state = None if self.root_tx is None else self.root_tx.distributed_state
-    if state is None or not isinstance(state.compile_pg, Ranks):
+    """Replacement of torch's `run_compiler_collective`: once per compilation. The function is read again if the others'
+    sizes make more dynamic."""
+    tx = self.root_tx
+    state = None if tx is None else tx.distributed_state
+    if tx is None or state is None or not isinstance(state.compile_pg, Exchange):
         COLLECTIVE(self)
     elif state.all_states is None:
-        assert self.root_tx is not None
-        state.all_states = state.compile_pg.states(self.root_tx.f_code, state.local_state)
-        # the sizes may lead the reading elsewhere
-        self.root_tx.speculation_log.clear()
-        raise CompileCollectiveRestartAnalysis
+        state.all_states = state.compile_pg.ranks.states(tx.f_code, state.local_state)
+        others = state.all_states[1:]
+        if any(changes(tx, name, alone, others) for name, alone in state.compile_pg.decided.items()):
+            # the sizes may lead the reading elsewhere
+            tx.speculation_log.clear()
+            raise CompileCollectiveRestartAnalysis
 
 
-REPLACED: Final = ((OutputGraph, "run_compiler_collective", exchange),)
+def changes(tx: Any, name: str, alone: Any, others: Sequence[Any]) -> bool:
+    """Merge what other ranks have met for a number; return True if more is dynamic than this rank alone decided."""
+    found = alone
+    for each in others:
+        if name in each.automatic_dynamic:
+            found = pgo.update_automatic_dynamic(tx, name, each.automatic_dynamic[name])
+    return bool(found != alone)
+
+
+REPLACED: Final = (
+    (OutputGraph, "run_compiler_collective", exchange),
+    (builder, "process_automatic_dynamic", decide),
+)

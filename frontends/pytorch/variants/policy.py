@@ -33,8 +33,9 @@ class Policy:
         withheld: kinds of decisions (`backends.decisions.questions`) that kernels do without, to measure their worth.
         guards: the expected use of a variant, if profitable guards may be added for faster kernels; None adds none
             (see `backends.decisions.costs`).
-        ranks_timeout: within how many seconds all ranks of a process group must compile a function for the first time,
-            so that they decide alike what is dynamic; None lets each rank decide alone. Only for `compile`.
+        ranks_timeout: the seconds within which all ranks of a process group must compile a function for the first time,
+            so that they decide alike what is dynamic. None waits 30 seconds, after which a rank decides alone; 0 lets
+            each rank decide alone at once. Only for `compile`.
     """
 
     recompile_limit: int = 2
@@ -53,9 +54,10 @@ class Policy:
             if type(value) is not int or value < 1:
                 raise ConstraintViolation(f"{name}={value!r}: expected a number of at least 1")
         timeout: object = self.ranks_timeout
-        is_positive = isinstance(timeout, int | float) and type(timeout) is not bool and 0 < timeout < float("inf")
-        if timeout is not None and not is_positive:
-            raise ConstraintViolation(f"ranks_timeout={shown(timeout)}: expected a positive number of seconds, or None")
+        is_time = isinstance(timeout, int | float) and type(timeout) is not bool and 0 <= timeout < float("inf")
+        if timeout is not None and not is_time:
+            text = f"ranks_timeout={shown(timeout)}: expected seconds, 0 to decide on each rank alone, or None"
+            raise ConstraintViolation(text)
         withheld: object = self.withheld
         if not isinstance(withheld, Collection) or isinstance(withheld, str):
             raise ConstraintViolation(f"withheld={shown(self.withheld)}: expected a set of kinds of decisions")

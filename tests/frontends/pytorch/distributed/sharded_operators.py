@@ -1,6 +1,7 @@
 """Torch's samples of operators on DTensors of two ranks, run compiled and eagerly.
 
-    $ python -m tests.frontends.pytorch.distributed.sharded_operators 4      # every fourth operator
+    $ python -m tests.frontends.pytorch.distributed.sharded_operators 4                # every fourth operator
+    $ python -m tests.frontends.pytorch.distributed.sharded_operators 4 --gradients    # and those of its arguments
 
 Each operator is one program with `dynamic=True`, called with samples of several sizes and placements: those with which
 eager torch succeeds. A DTensor's local shard and its placements are compared.
@@ -13,7 +14,7 @@ import os
 import random
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, Final
 
@@ -50,7 +51,7 @@ def names() -> list[str]:
     return sorted(name for name in found if not any(part in name for part in RANDOM))
 
 
-def given(operator: Any, mesh: DeviceMesh) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:
+def given(operator: Any, mesh: DeviceMesh, gradients: bool) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:
     """Arguments of samples, as DTensors: replicated, then each tensor sharded along its first axis, or its last."""
     random.seed(0)
     torch.manual_seed(0)
@@ -61,9 +62,14 @@ def given(operator: Any, mesh: DeviceMesh) -> Iterator[tuple[tuple[Any, ...], di
                     return value
                 is_whole = axis is None or value.dim() == 0 or value.dtype == torch.bool
                 place = Replicate() if is_whole else Shard(axis % value.dim())
-                return distribute_tensor(value.detach().contiguous(), mesh, [place])
+                sharded = distribute_tensor(value.detach().contiguous(), mesh, [place])
+                return sharded.requires_grad_(gradients and sharded.is_floating_point())
 
-            yield tree_map(placed, ((sample.input, *sample.args), dict(sample.kwargs)))
+            try:
+                yield tree_map(placed, ((sample.input, *sample.args), dict(sample.kwargs)))
+            except RuntimeError:
+                # of another layout
+                continue
 
 
 def local(value: object) -> list[object]:
@@ -74,7 +80,25 @@ def local(value: object) -> list[object]:
 
 
 def copied(value: object) -> Any:
-    return tree_map(lambda each: each.clone() if isinstance(each, Tensor) else each, value)
+    return tree_map(
+        lambda each: each.detach().clone().requires_grad_(each.requires_grad) if isinstance(each, Tensor) else each,
+        value,
+    )
+
+
+def called(program: Callable[..., Any], args: Any, kwargs: Any, gradients: bool) -> tuple[Any, Any]:
+    """The result of a program, and the gradients of its arguments."""
+    args, kwargs = copied((args, kwargs))
+    with torch.set_grad_enabled(gradients):
+        result = program(*args, **kwargs)
+    if not gradients:
+        return result, ()
+    inputs, outputs = (
+        [each for each in tree_leaves(value) if isinstance(each, Tensor) and each.requires_grad]
+        for value in ((args, kwargs), result)
+    )
+    tangents = [torch.ones_like(each) for each in outputs]
+    return result, torch.autograd.grad(outputs, inputs, tangents, allow_unused=True)
 
 
 def differs(got: object, expected: object) -> str:
@@ -91,15 +115,14 @@ def differs(got: object, expected: object) -> str:
     return ""
 
 
-def verdict(operator: Any, mesh: DeviceMesh) -> tuple[str, str]:
+def verdict(operator: Any, mesh: DeviceMesh, gradients: bool) -> tuple[str, str]:
     """The verdict on an operator: "refused" by eager torch, "wrong", "error", "eager", or "right"."""
     calls = list[tuple[Any, Any, Any]]()
-    for args, kwargs in given(operator, mesh):
+    for args, kwargs in given(operator, mesh, gradients):
         if len(calls) == CALLS:
             break
         try:
-            with torch.no_grad():
-                one, other = (operator.op(*copied(args), **copied(kwargs)) for _ in range(2))
+            one, other = (called(operator.op, args, kwargs, gradients) for _ in range(2))
             if any(isinstance(each, DTensor) for each in tree_leaves(one)) and not differs(one, other):
                 calls.append((args, kwargs, one))
         except Exception:
@@ -115,20 +138,19 @@ def verdict(operator: Any, mesh: DeviceMesh) -> tuple[str, str]:
     compiled = compile(program, dynamic=True)
     for args, kwargs, expected in calls:
         try:
-            with torch.no_grad():
-                found = differs(compiled(*copied(args), **copied(kwargs)), expected)
+            found = differs(called(compiled, args, kwargs, gradients), expected)
         except Exception as error:
             return "error", f"{type(error).__name__}: {error}"
         if found:
             return "wrong", found
     reasons = [each.reason for each in (*compiled.fallbacks, *compiled.graphs) if each.reason]
-    parts = [part for graph in compiled.graphs for part in graph.parts]
-    if reasons or not parts:
+    # one of views alone has no part
+    if reasons or not compiled.graphs:
         return "eager", (reasons or ["no graph"])[0]
     return "right", f"{len(compiled.graphs)} graphs for {len(calls)} calls"
 
 
-def verdicts(rank: int, *, chosen: tuple[str, ...]) -> dict[str, tuple[str, str]]:
+def verdicts(rank: int, *, chosen: tuple[str, ...], gradients: bool) -> dict[str, tuple[str, str]]:
     """By operator, what became of it on this rank."""
     from torch.testing._internal.common_methods_invocations import op_db
 
@@ -137,7 +159,7 @@ def verdicts(rank: int, *, chosen: tuple[str, ...]) -> dict[str, tuple[str, str]
     found: dict[str, tuple[str, str]] = {}
     for operator in op_db:
         if operator.full_name in chosen and operator.full_name not in found:
-            found[operator.full_name] = verdict(operator, mesh)
+            found[operator.full_name] = verdict(operator, mesh, gradients)
             if "SHOWN" in os.environ and rank == 0:
                 what, why = found[operator.full_name]
                 print(f"{what:8} {operator.full_name}: {why[:300]!r}", flush=True)
@@ -145,13 +167,13 @@ def verdicts(rank: int, *, chosen: tuple[str, ...]) -> dict[str, tuple[str, str]
     return found
 
 
-def judged(chosen: list[str]) -> dict[str, tuple[str, str]]:
+def judged(chosen: list[str], gradients: bool = False) -> dict[str, tuple[str, str]]:
     """By operator, the worse of the verdicts of two ranks."""
     order = ("wrong", "error", "eager", "right", "refused")
     found: dict[str, tuple[str, str]] = {}
     for start in range(0, len(chosen), TOGETHER):
         part = tuple(chosen[start : start + TOGETHER])
-        for each in run(2, partial(verdicts, chosen=part), limit=LIMIT):
+        for each in run(2, partial(verdicts, chosen=part, gradients=gradients), limit=LIMIT):
             assert each is not None
             for name, outcome in each.items():
                 found[name] = min(found.get(name, outcome), outcome, key=lambda outcome: order.index(outcome[0]))
@@ -160,7 +182,8 @@ def judged(chosen: list[str]) -> dict[str, tuple[str, str]]:
 
 if __name__ == "__main__":
     os.environ["SHOWN"] = "1"
-    outcomes = judged(names()[:: int(sys.argv[1]) if len(sys.argv) > 1 else 1])
+    steps = [int(each) for each in sys.argv[1:] if each != "--gradients"]
+    outcomes = judged(names()[:: steps[0] if steps else 1], gradients="--gradients" in sys.argv)
     for verdict_ in ("wrong", "error", "eager", "right", "refused"):
         found_ = [name for name, outcome in outcomes.items() if outcome[0] == verdict_]
         print(len(found_), verdict_, *(found_ if verdict_ != "refused" else ()))

@@ -21,28 +21,29 @@ HEAD: Final = 4
 
 
 class Block(nn.Module):
-    def __init__(self) -> None:
+    def __init__(self, width: int, head: int) -> None:
         super().__init__()
-        self.before, self.between = nn.LayerNorm(WIDTH), nn.LayerNorm(WIDTH)
-        self.query, self.key, self.value, self.out = (nn.Linear(WIDTH, WIDTH) for _ in range(4))
-        self.wide, self.narrow = nn.Linear(WIDTH, 4 * WIDTH), nn.Linear(4 * WIDTH, WIDTH)
+        self.head = head
+        self.before, self.between = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.query, self.key, self.value, self.out = (nn.Linear(width, width) for _ in range(4))
+        self.wide, self.narrow = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
 
     def forward(self, x: Tensor) -> Tensor:
         y = self.before(x)
         # as many heads as the rank has
-        heads = [layer(y).unflatten(2, (-1, HEAD)).transpose(1, 2) for layer in (self.query, self.key, self.value)]
+        heads = [layer(y).unflatten(2, (-1, self.head)).transpose(1, 2) for layer in (self.query, self.key, self.value)]
         attended = functional.scaled_dot_product_attention(*heads, is_causal=True)
         x = x + self.out(attended.transpose(1, 2).flatten(2))
         return x + self.narrow(functional.gelu(self.wide(self.between(x)), approximate="tanh"))
 
 
 class GPT2(nn.Module):
-    def __init__(self, layers: int) -> None:
+    def __init__(self, layers: int, *, words: int = WORDS, width: int = WIDTH, head: int = HEAD) -> None:
         super().__init__()
-        self.words, self.places = nn.Embedding(WORDS, WIDTH), nn.Embedding(64, WIDTH)
-        self.blocks = nn.ModuleList([Block() for _ in range(layers)])
-        self.norm = nn.LayerNorm(WIDTH)
-        self.head = nn.Linear(WIDTH, WORDS, bias=False)
+        self.words, self.places = nn.Embedding(words, width), nn.Embedding(64, width)
+        self.blocks = nn.ModuleList([Block(width, head) for _ in range(layers)])
+        self.norm = nn.LayerNorm(width)
+        self.head = nn.Linear(width, words, bias=False)
 
     def forward(self, words: Tensor) -> Tensor:
         x = self.words(words) + self.places(torch.arange(words.shape[1]))
