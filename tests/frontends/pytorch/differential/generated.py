@@ -79,7 +79,7 @@ CHANGES: Final = """
     {list}.append({scalar})
     {list}.insert(0, {scalar}) | {column}.clamp_(min=-1) | {matrix}.copy_({matrix}.flip(0)) | {list}.reverse()
     {matrix}.zero_()
-    {matrix}.view(-1)[1:].neg_() | {matrix}.diagonal().mul_(0.5) | {matrix}[{column} > 0] = {row}
+    {matrix}.view(-1)[1:].neg_() | {matrix}.diagonal().mul_(0.5) | {matrix}[{column} > 0] = {row} * 2
     {matrix}.masked_fill_({matrix} > 0, 0.125) | {matrix}[:n // 2] += 1 | {column}.copy_({matrix}[:, 0])
     {matrix}[1:] += {row} | {row}[{size} % m] = 2.0 | {matrix} *= 0.5 | {list} = {list} * 2 | {row} = -{row}
     {size} += 1
