@@ -32,11 +32,20 @@ NEW: Final = {
         {matrix}.index_select(0, {matrix}.argmax(0)) | {matrix}.sub({matrix}, alpha=0.5) | {matrix}.double().float()
         torch.nn.functional.dropout({matrix}, 0.5) | {matrix} + torch.rand_like({matrix}) | helper({matrix}, {row})
         torch.nn.functional.layer_norm({matrix}, (m,)) | {matrix}[:] | {matrix}.view(n, m) | {matrix}.float() ** 2
+        torch.cat([{matrix}[n // 2:], {matrix}[:n // 2]]) | torch.addcmul({matrix}, {matrix}, {matrix})
+        torch.add({matrix}.detach(), 1, out=torch.zeros(n, m)) | torch.outer({column}, {row}) | {matrix}.tril()
+        torch.nn.functional.pad({matrix}, (1, {size} % 3))[:, 1:m + 1] | {matrix}.repeat_interleave(2, dim=0)[:n]
+        torch.linalg.vector_norm({matrix}, dim=0) + {matrix} | torch.einsum("ij,jk->ik", {matrix}, {row}.diag())
+        torch.arange(n * m, dtype={matrix}.dtype).view(n, m) + {matrix} | {matrix}.unsqueeze(1).squeeze(1)
+        {matrix}.clone().transpose_(0, 1).t() | {matrix}.unflatten(1, (1, -1)).flatten(0, 1)
+        {matrix}.movedim(0, 1).t() | {matrix}.repeat(2, 1)[::2]
         """,
     ROW: """
         {matrix}.sum(0) | {matrix}[0] | {matrix}[-1] | {row} * 2 | {row}.exp() | {matrix}.amax(0) | {row} + {scalar}
         {row}.softmax(0) | {matrix}.mean(0) | {matrix}[{size} % n] | {row}.cumsum(0) | {row} + torch.arange(m)
         {matrix}.t() @ {column} | {row}.flip(0) | torch.maximum({row}, {row}.roll(1)) | sum({list}) * {row}
+        {matrix}.unfold(0, 2, 1).sum((0, 2)) | {matrix}.split(2)[-1].sum(0) | {matrix}.chunk(2)[0].prod(0)
+        {matrix}[{column} > 0].sum(0) | torch.nn.functional.linear({row}, {matrix}) @ {matrix} | {matrix}.max(0).values
         torch.ones(m) + {row} | {row}.new_zeros(m) - {row} | {matrix}.unbind(0)[0] | {row}.where({row} > 0, {scalar})
         """,
     COLUMN: """
@@ -47,6 +56,9 @@ NEW: Final = {
         """,
     SCALAR: """
         {matrix}.sum() | {row}.mean() | {column}.max() | {scalar} * 0.5 | {scalar} + 1 | {row}[0] | {matrix}[0, 0]
+        {matrix}.diagonal().sum() | {matrix}[{matrix} > 0].sum() | {scalar} * torch.nonzero({row} > 0).shape[0]
+        {matrix}.masked_select({matrix} < 1).mean() | {row}[:torch.sym_min(n, m)].sum() | {column}[1:].norm()
+        {matrix}.narrow(1, 0, (m + 1) // 2).sum() | {matrix}[..., ::2].amax() | {scalar} * n**0.5 / (m + 1)
         {row} @ {row} | {scalar}.abs() | torch.tensor(0.25) | {matrix}.numel() * {scalar} | {scalar} * {size}
         """,
     SIZE: """
@@ -67,6 +79,8 @@ CHANGES: Final = """
     {list}.append({scalar})
     {list}.insert(0, {scalar}) | {column}.clamp_(min=-1) | {matrix}.copy_({matrix}.flip(0)) | {list}.reverse()
     {matrix}.zero_()
+    {matrix}.view(-1)[1:].neg_() | {matrix}.diagonal().mul_(0.5) | {matrix}[{column} > 0] = {row} * 2
+    {matrix}.masked_fill_({matrix} > 0, 0.125) | {matrix}[:n // 2] += 1 | {column}.copy_({matrix}[:, 0])
     {matrix}[1:] += {row} | {row}[{size} % m] = 2.0 | {matrix} *= 0.5 | {list} = {list} * 2 | {row} = -{row}
     {size} += 1
     """
@@ -90,6 +104,11 @@ BLOCKS: Final = """
     """
 
 
+def is_stateful(seed: int) -> bool:
+    """Return True if the program of this number changes state that outlives a call, and branches on data."""
+    return seed % 3 == 0
+
+
 def options(text: str) -> list[str]:
     """The templates of a table."""
     return [option.strip() for line in text.splitlines() for option in line.split("|") if option.strip()]
@@ -100,8 +119,7 @@ class Writer:
 
     def __init__(self, seed: int) -> None:
         self.choose = random.Random(seed)
-        self.effects = seed % 3 == 0
-        """True if it changes state that outlives a call, and branches on data."""
+        self.effects = is_stateful(seed)
         self.lines: list[str] = []
         self.names: dict[str, list[str]] = {kind: [] for kind in NEW}
         self.names.update({MATRIX: ["x"], ROW: ["y"], SIZE: ["n", "m"]})

@@ -4,26 +4,19 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Mapping, Sequence
 
 import pytest
 import torch
-from hypothesis import HealthCheck, given, settings
 from torch.nn import functional as F
 
 from benchmarks.models import MODELS, step
 from benchmarks.models.running import admitted, close, traced
 from frontends.pytorch import compile, trace
-from frontends.pytorch.errors import Unsupported
 from frontends.pytorch.graphs.functional import functional, functional_joint
 from frontends.pytorch.lowering import LOWERINGS
-from shapes.errors import UndecidedGuard
 from tests.backends.evaluation import evaluate
-from tests.effort import examples
 from tests.frontends.pytorch.lowering.lowered import agrees, written
 from tests.frontends.pytorch.lowering.lowered_functions import FLOATS, GRADIENTS, INTEGERS, special
-from tests.frontends.pytorch.test_random_programs import Program as RandomProgram
-from tests.frontends.pytorch.test_random_programs import against_graph, programs
 
 randn, randint = torch.randn, torch.randint
 
@@ -105,24 +98,6 @@ def test_backward(name: str) -> None:
         assert reached == [theirs is not None for theirs in wanted]
         for mine, theirs in zip(got, [each for each in wanted if each is not None], strict=True):
             torch.testing.assert_close(mine, theirs, rtol=1e-4, atol=1e-5)
-
-
-@settings(max_examples=examples(60), suppress_health_check=list(HealthCheck), deadline=None)
-@given(programs())
-def test_random_programs(drawn: tuple[RandomProgram, dict[str, int], list[dict[str, int]]]) -> None:
-    """Fails when a random program and its lowering differ."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        check(*drawn)
-
-
-def check(function: RandomProgram, sizes: Mapping[str, int], others: Sequence[Mapping[str, int]]) -> None:
-    try:
-        variant = trace(function, function.inputs(sizes))
-        program, _ = written(functional(variant), variant)
-    except (UndecidedGuard, Unsupported):
-        return
-    against_graph(function, variant, lambda inputs: evaluate(program, inputs), (sizes, *others))
 
 
 SHARE = {

@@ -63,19 +63,6 @@ def match_all(x):
     return out
 
 
-@program("n m", thorough=True)
-def match_size(x):
-    match x.shape:
-        case [3, m]:
-            return x * m
-        case [n, 2]:
-            return x + n
-        case [n, m] if n < m:
-            return x - n
-        case _:
-            return x
-
-
 @program("n m")
 def loops_else(x):
     for i in range(3):
@@ -104,35 +91,6 @@ def del_things(x):
     o.z = 1
     del o.z
     return (a, d, hasattr(o, "z"), x)
-
-
-@program("n m", thorough=True)
-def recursion_mutual(x):
-    def ev(n):
-        return x if n == 0 else od(n - 1)
-
-    def od(n):
-        return x * 2 if n == 0 else ev(n - 1)
-
-    return ev(5)
-
-
-@program("n m", thorough=True)
-def nonlocal_deep(x):
-    n = 0
-
-    def a():
-        m = 0
-
-        def b():
-            nonlocal n, m
-            n += 1
-            m += 2
-            return m
-
-        return b() + b()
-
-    return (a() * x, n)
 
 
 @program("n m")
@@ -203,23 +161,6 @@ def lru(x):
     f(1)
     f(2)
     return (x * f(1), calls, f.cache_info().hits)
-
-
-@program("n m", thorough=True)
-def singledisp(x):
-    @functools.singledispatch
-    def f(v):
-        return "base"
-
-    @f.register
-    def _(v: int):
-        return "int"
-
-    @f.register(torch.Tensor)
-    def _(v):
-        return v * 2
-
-    return (f(1), f(x), f("a"), f(x.shape[0]))
 
 
 @program("n m", thorough=True)

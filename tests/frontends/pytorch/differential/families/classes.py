@@ -1,7 +1,5 @@
 """Classes of every kind: metaclasses, abstract, generic, data classes, named tuples, enumerations."""
 
-import abc
-import copy
 import dataclasses
 import enum
 import inspect
@@ -69,24 +67,6 @@ def object_class_body(x):
     return (A.n, A.items, A.j, A.big, x)
 
 
-@program("n m", thorough=True)
-def object_abc(x):
-    class Own(abc.ABC):
-        @abc.abstractmethod
-        def f(self): ...
-
-    class J(Own):
-        def f(self):
-            return x + 1
-
-    try:
-        Own()
-        ok = 1
-    except TypeError:
-        ok = 0
-    return (J().f(), ok, isinstance(J(), Own))
-
-
 @program("n m")
 def object_protocol(x):
     @typing.runtime_checkable
@@ -101,21 +81,6 @@ def object_protocol(x):
 
 
 @program("n m", thorough=True)
-def object_init_subclass(x):
-    class A:
-        def __init_subclass__(cls, tag=None, **k):
-            cls.tag = tag
-
-        def __class_getitem__(cls, k):
-            return (cls.__name__, k)
-
-    class B(A, tag="t"):
-        pass
-
-    return (B.tag, A[3], x)
-
-
-@program("n m", thorough=True)
 def object_weak(x):
     class A:
         pass
@@ -126,31 +91,6 @@ def object_weak(x):
     a.v = x
     w = p.v * 2
     return (w, r() is a)
-
-
-@program("n m", thorough=True)
-def object_copy(x):
-    class A:
-        def __init__(self):
-            self.v = [x]
-            self.w = 1
-
-        def __copy__(self):
-            n = A()
-            n.w = 2
-            return n
-
-    a = A()
-    b = copy.copy(a)
-
-    class B:
-        pass
-
-    c = B()
-    c.items = [1]
-    d = copy.deepcopy(c)
-    d.items.append(2)
-    return (b.w, c.items, d.items, x)
 
 
 @program("n m")

@@ -27,12 +27,6 @@ class Result:
     note: str = ""
 
 
-@dataclasses.dataclass(frozen=True)
-class Frozen:
-    value: torch.Tensor
-    size: int
-
-
 class Mode(enum.Enum):
     DOUBLE = 2
     TRIPLE = 3
@@ -115,63 +109,8 @@ def dataclass_is_returned(x):
 
 
 @program("n m")
-def frozen_dataclass(x):
-    frozen = Frozen(x, x.shape[0])
-    return dataclasses.replace(frozen, value=frozen.value + 1)
-
-
-@program("n m")
-def overloaded_operators(x):
-    vector = Vector(x[0]) + Vector(x[1]) + 1
-    return vector @ vector, len(vector), vector(3), list(vector[:2])
-
-
-@program("n m")
 def sum_of_objects(x):
     return sum([Vector(row) for row in x], 0).value
-
-
-@program("n m")
-def class_made_inside(x):
-    class Local:
-        scale = 3
-
-        def __init__(self, value):
-            self.value = value
-
-        @staticmethod
-        def twice(value):
-            return value * 2
-
-        @classmethod
-        def made(cls, value):
-            return cls(value * cls.scale)
-
-        @property
-        def mean(self):
-            return self.value.mean()
-
-    made = Local.made(x)
-    return Local.twice(made.value), made.mean
-
-
-@program("n m")
-def slots_and_inheritance(x):
-    class Base:
-        __slots__ = ("value",)
-
-        def apply(self):
-            return self.value + 1
-
-    class Derived(Base):
-        __slots__ = ()
-
-        def apply(self):
-            return super().apply() * 2
-
-    made = Derived()
-    made.value = x
-    return made.apply()
 
 
 @program("n m", "n m")
@@ -185,17 +124,6 @@ def dispatched_by_type(x, y):
         return [doubled(each) for each in value]
 
     return doubled([x, doubled(y)])
-
-
-@program("n m")
-def cached_property(x):
-    class Lazy:
-        @functools.cached_property
-        def total(self):
-            return x.sum()
-
-    lazy = Lazy()
-    return lazy.total + lazy.total
 
 
 @program("n m")

@@ -64,25 +64,6 @@ def context_that_forgives(x):
 
 
 @program("n m")
-def context_used_again(x):
-    without = torch.no_grad()
-    with without:
-        first = x * 2
-    second = x * 3
-    with without:
-        third = x * 4
-    return first, second, third
-
-
-@program("n m")
-def stack_of_contexts(x):
-    with contextlib.ExitStack() as stack:
-        stack.enter_context(torch.no_grad())
-        y = x * 2
-    return y * x
-
-
-@program("n m")
 def narrow_numbers(x):
     with torch.autocast("cpu", dtype=torch.bfloat16):
         first = torch.mm(x, x.t())
@@ -99,24 +80,3 @@ def error_inside_a_context(x):
             raise RuntimeError("stop")
     except RuntimeError as error:
         return y, x * 3, torch.is_grad_enabled(), str(error)
-
-
-@stateful("n m")
-def context_that_writes_a_log():
-    log = []
-
-    @contextlib.contextmanager
-    def logged(name):
-        log.append("in " + name)
-        try:
-            yield name
-        finally:
-            log.append("out " + name)
-
-    def step(x):
-        with logged("a"):
-            y = x + 1
-        with logged("b"):
-            return y * 2
-
-    return step, log

@@ -1,6 +1,5 @@
 """Control flow of Python: by sizes, by data, by numbers, exceptions, generators, recursion."""
 
-import contextlib
 import functools
 import itertools
 
@@ -21,14 +20,6 @@ def branch_on_data(x):
 
 
 @program("n m")
-def loop_over_a_size(x):
-    total = x[0] * 0
-    for row in range(x.shape[0]):
-        total = total * 0.5 + x[row]
-    return total
-
-
-@program("n m")
 def loop_until_data(x):
     count = 0
     while x.abs().max() > 0.1:
@@ -38,64 +29,12 @@ def loop_until_data(x):
 
 
 @program("n m")
-def break_and_else(x):
-    for step in range(10):
-        x = x + step
-        if step > x.shape[0]:
-            break
-    else:
-        x = x * 0
-    return x
-
-
-@program("n m")
-def early_return_in_a_loop(x):
-    for size in x.shape:
-        if size % 2 == 0:
-            return x / size
-    return x
-
-
-@program("n m")
-def caught_exception(x):
-    try:
-        return x.view(3, 4) + 1
-    except RuntimeError:
-        return x.flatten()
-
-
-@program("n m")
-def own_error(x):
-    if x.shape[0] == 5:
-        raise KeyError("five rows")
-    return x + 1
-
-
-@program("n m")
-def error_after_a_change(x):
-    x.add_(1)
-    if x.shape[1] == 2:
-        raise ValueError("two columns")
-    return x
-
-
-@program("n m")
 def own_generator(x):
     def pieces():
         yield x[0]
         yield from (x[1] * 2, x[0] - x[1])
 
     return list(pieces())
-
-
-@program("n m")
-def recursive(x):
-    def halves(values, depth):
-        if depth == 0:
-            return values
-        return halves(values * 0.5, depth - 1) + halves(values + 1, depth - 1)
-
-    return halves(x, 3)
 
 
 @program("n m")
@@ -110,58 +49,14 @@ def matched(x):
 
 
 @program("n m")
-def own_context(x):
-    entered = []
-
-    @contextlib.contextmanager
-    def scope():
-        entered.append("in")
-        yield 3
-        entered.append("out")
-
-    with scope() as number:
-        y = x * number
-    return y, entered
-
-
-@program("n m")
 def walrus_and_conditions(x):
     return (size := x.shape[0]) * x if (columns := x.shape[1]) > 3 else x - size * columns
-
-
-@program("n m")
-def sizes_as_keys(x):
-    table = {x.shape[0]: "rows", x.shape[1]: "columns"}
-    return table[3] if 3 in table else sorted(table.values())
 
 
 @program("n m")
 def sorted_by_size(x):
     pieces = sorted([x, x.t(), x[:1]], key=lambda piece: (piece.shape[0], piece.shape[1]))
     return pieces[0].sum(), [len(piece) for piece in pieces]
-
-
-@program("n m")
-def zip_and_enumerate(x):
-    return [row * number + other for number, (row, other) in enumerate(zip(x, reversed(list(x))))]
-
-
-@program("n m")
-def unpacked(x):
-    first, *rest = x
-    return first + len(rest), [row.mean() for row in rest]
-
-
-@program("n m")
-def assertion_on_sizes(x):
-    assert x.shape[1] >= 2, "narrow"
-    return x[:, :2]
-
-
-@program("n m")
-def assertion_that_fails_later(x):
-    assert x.shape[0] != 5
-    return x.sum()
 
 
 @program("n m")
@@ -198,11 +93,6 @@ def nested_functions_with_defaults(x):
         return value * by + plus + len(more)
 
     return scaled(x), scaled(x, 3, 4, plus=1)
-
-
-@program("n m")
-def any_and_all(x):
-    return x if any(size == 2 for size in x.shape) and all(size > 1 for size in x.shape) else x * 0
 
 
 @program("n m")

@@ -1,7 +1,6 @@
 """Methods of dictionaries, and of what is like them."""
 
 import collections
-import types
 
 from tests.frontends.pytorch.differential.cases import Family
 
@@ -51,25 +50,6 @@ def dictionary_views(x):
     )
 
 
-@program("n m", thorough=True)
-def dictionary_order_delete(x):
-    d = {i: x * i for i in range(4)}
-    del d[1]
-    d[1] = 9
-    return (list(d), d)
-
-
-@program("n m", thorough=True)
-def dictionary_missing(x):
-    class D(dict):
-        def __missing__(self, k):
-            self[k] = k * 2
-            return self[k]
-
-    d = D(a=1)
-    return (d["a"], d["b"], d, x)
-
-
 @program("n m")
 def dictionary_default(x):
     d = collections.defaultdict(list)
@@ -104,40 +84,12 @@ def dictionary_mutated_in_iter(x):
         return str(e)
 
 
-@program("n m")
-def dictionary_tensor_key(x):
-    d = {x: 1}
-    return (d[x], x in d, len(d))
-
-
-@program("n m", thorough=True)
-def dictionary_obj_key(x):
-    class K:
-        def __init__(self, v):
-            self.v = v
-
-        def __hash__(self):
-            return hash(self.v)
-
-        def __eq__(self, o):
-            return self.v == o.v
-
-    d = {K(1): x}
-    d[K(1)] = x + 1
-    return (len(d), d[K(1)])
-
-
 @program("n m", thorough=True)
 def dictionary_unhashable(x):
     try:
         {[]: 1}
     except TypeError as e:
         return (str(e), x)
-
-
-@program("n m", thorough=True)
-def dictionary_comp_cond(x):
-    return ({k: v * 2 for k, v in {"a": x, "b": x + 1}.items() if k != "a"}, {v: k for k, v in {"a": 1}.items()})
 
 
 @program("n m")
@@ -166,23 +118,7 @@ def dictionary_subclass(x):
 
 
 @program("n m", thorough=True)
-def dictionary_userdict(x):
-    u = collections.UserDict({"a": x})
-    u["b"] = 1
-    return (u.data, len(u), "a" in u, u == {"q": 1})
-
-
-@program("n m", thorough=True)
 def dictionary_chainmap(x):
     c = collections.ChainMap({"a": 1}, {"a": 2, "b": x})
     c["n"] = 4
     return (c.maps, c["b"], c.new_child({"z": 1})["z"], list(c.parents))
-
-
-@program("n m")
-def dictionary_proxy(x):
-    m = types.MappingProxyType({"a": x})
-    try:
-        m["b"] = 1
-    except TypeError as e:
-        return (str(e), m["a"], dict(m))

@@ -3,8 +3,6 @@
 import collections
 import contextlib
 import dataclasses
-import enum
-import types
 import warnings
 
 import torch
@@ -65,11 +63,6 @@ class Overloaded:
         self.done = True
 
 
-class Color(enum.Enum):
-    RED = 1
-    BLUE = 2
-
-
 Named = collections.namedtuple("Named", "a b")
 
 
@@ -81,26 +74,6 @@ class Record:
 
     def scale(self):
         return 2
-
-
-@program("n")
-def function_returned(x):
-    def inner(y):
-        return x + y
-
-    return inner.__name__
-
-
-@program("n")
-def identity_kept(x):
-    z = [x + 1]
-    return ({"a": z, "b": z, "x": x, "y": x}, z)
-
-
-@program("n")
-def late_binding(x):
-    fs = [lambda: x * i for i in range(3)]
-    return [f() for f in fs]
 
 
 @program("n")
@@ -146,38 +119,9 @@ def string_of_sizes(x):
 
 
 @program("n")
-def dataclass_text_tensor(x):
-    return repr(Record(x))
-
-
-@program("n")
 def torch_check(x):
     torch._check(x.shape[0] > 2, lambda: f"{x.shape[0]} is small")
     return x + 1
-
-
-@program("n", thorough=True)
-def enumerate_returned(x):
-    return enumerate([x])
-
-
-@program("n", thorough=True)
-def range_returned(x):
-    return (range(x.shape[0]), slice(0, x.shape[0]), x.shape, x.dtype, x.device, ..., None, 1j, b"a")
-
-
-@program("n", thorough=True)
-def nonlocal_inside(x):
-    y = x
-
-    def inner(z):
-        nonlocal x, y
-        y = x + z + 20.0
-        x = y + z
-
-    inner(2.0)
-    inner(3.0)
-    return (x, y)
 
 
 @program("n", thorough=True)
@@ -210,15 +154,6 @@ def catch_warnings_returned(x):
 
 
 @program("n", thorough=True)
-def default_device_context(x):
-    with torch.device("meta"):
-        y = torch.ones(3)
-    with torch.device("cpu"):
-        z = torch.ones(3)
-    return (y.device, z + 1)
-
-
-@program("n", thorough=True)
 def match_kinds(x):
     out = []
     for v in [(0, 1), [1, 2, 3], {"a": 0.5}, "txt", 3, Overloaded(1), Record(1, 2)]:
@@ -238,25 +173,3 @@ def match_kinds(x):
             case _:
                 out.append("other")
     return (x, out)
-
-
-@program("n", thorough=True)
-def dataclass_text(x):
-    return (
-        repr(Record(x.shape[0], "a")),
-        str(Named(1, x.shape[0])),
-        repr(Color.RED),
-        repr(types.SimpleNamespace(a=x.shape[0])),
-    )
-
-
-@program("n", thorough=True)
-def dataclass_equal(x):
-    return (Record(1, 2) == Record(1, 2), Named(1, 2) == (1, 2), Record(x.shape[0]) == Record(3))
-
-
-@program("n", thorough=True)
-def tuple_mul(a):
-    x = a.shape[0]
-    y = 2 * (x, 3) * 2
-    return (a + y[4], y)

@@ -245,43 +245,6 @@ def imported(x):
 
 
 @program("n m")
-def closures_over_a_loop(x):
-    functions = [lambda value, by=step: value * by for step in range(3)]
-    late = [lambda value: value + step for step in range(3)]
-    return [function(x) for function in functions], late[0](x)
-
-
-@program("n m")
-def nonlocal_inside(x):
-    total = 0
-
-    def add(value):
-        nonlocal total
-        total = total + value
-        return total
-
-    add(x)
-    add(2)
-    return total
-
-
-@program("n m")
-def decorated_inside(x):
-    def doubled(function):
-        @functools.wraps(function)
-        def wrapper(*args, **kwargs):
-            return function(*args, **kwargs) * 2
-
-        return wrapper
-
-    @doubled
-    def shifted(value, by=1):
-        return value + by
-
-    return shifted(x, by=3), shifted.__name__
-
-
-@program("n m")
 def cached_inside(x):
     @functools.lru_cache(None)
     def fibonacci(n):
@@ -291,116 +254,12 @@ def cached_inside(x):
 
 
 @program("n m")
-def generator_with_send(x):
-    def averages():
-        total, count = 0, 0
-        while True:
-            value = yield total / max(count, 1)
-            total, count = total + value, count + 1
-
-    running = averages()
-    next(running)
-    return [running.send(row) for row in x]
-
-
-@program("n m")
-def generator_closed(x):
-    steps = []
-
-    def numbers():
-        try:
-            yield 1
-            yield 2
-        finally:
-            steps.append("closed")
-
-    found = next(iter(numbers()))
-    return x * found
-
-
-@program("n m")
-def own_exception_with_else(x):
-    class Odd(Exception):
-        def __init__(self, size):
-            super().__init__(size)
-            self.size = size
-
-    try:
-        if x.shape[0] % 2:
-            raise Odd(x.shape[0])
-    except Odd as error:
-        result = x * error.size
-    else:
-        result = -x
-    finally:
-        result = result + 1
-    return result
-
-
-@program("n m")
-def assertion_error_is_caught(x):
-    try:
-        assert x.shape[0] > 100, "small"
-    except AssertionError as error:
-        return x + 1, str(error)
-    return x
-
-
-@program("n m")
-def iterator_class(x):
-    class Countdown:
-        def __init__(self, start):
-            self.start = start
-
-        def __iter__(self):
-            return self
-
-        def __next__(self):
-            if self.start == 0:
-                raise StopIteration
-            self.start -= 1
-            return self.start
-
-    return [x * number for number in Countdown(3)]
-
-
-@program("n m")
-def dictionary_of_functions(x):
-    table = {"relu": torch.relu, "double": lambda value: value * 2, "norm": F.normalize}
-    for name in sorted(table):
-        x = table[name](x)
-    return x
-
-
-@program("n m")
 def dictionary_changes_while_it_is_used(x):
     table = {"a": x}
     for key in list(table):
         table[key + "b"] = table[key] * 2
         del table[key]
     return table
-
-
-@program("n m")
-def list_sorted_in_place(x):
-    rows = list(x)
-    rows.sort(key=lambda row: row.shape[0])
-    rows[1:2] = [rows[0] * 2, rows[0] * 3]
-    return rows, rows.index(rows[0]), len(rows)
-
-
-@program("n m")
-def list_compared_and_counted(x):
-    sizes = list(x.shape) + [3]
-    return sizes.count(3), sizes.index(x.shape[1]), sizes > [0], sizes + sizes
-
-
-@program("n m")
-def string_builder(x):
-    parts = []
-    for name, size in zip(("rows", "columns"), x.shape):
-        parts.append(f"{name}={size}")
-    return ", ".join(parts)
 
 
 @program("n m")
@@ -422,13 +281,6 @@ def matched_mapping(x):
 
 
 @program("n m")
-def while_with_sizes(x):
-    while x.shape[0] > 2:
-        x = x[: (x.shape[0] + 1) // 2]
-    return x
-
-
-@program("n m")
 def flattened_by_recursion(x):
     def leaves(tree):
         if isinstance(tree, dict):
@@ -441,48 +293,6 @@ def flattened_by_recursion(x):
             yield tree
 
     return sum(leaves({"b": [x, (x * 2, {"c": x})], "a": 1.0}))
-
-
-@program("n m")
-def properties_with_setters(x):
-    class Temperature:
-        def __init__(self):
-            self._value = 0
-
-        @property
-        def value(self):
-            return self._value
-
-        @value.setter
-        def value(self, new):
-            self._value = new * 2
-
-        @value.deleter
-        def value(self):
-            self._value = None
-
-    made = Temperature()
-    made.value = x
-    kept = made.value
-    del made.value
-    return kept, made.value
-
-
-@program("n m")
-def objects_by_new_and_slots(x):
-    class Slotted:
-        __slots__ = ("a", "b")
-
-        def __new__(cls, *args):
-            made = super().__new__(cls)
-            made.b = len(args)
-            return made
-
-        def __init__(self, a, b):
-            self.a = a
-
-    made = Slotted(x, 2)
-    return made.a * made.b, hasattr(made, "c")
 
 
 @program("n m")
@@ -510,17 +320,6 @@ def memoized_outside():
 
 
 @stateful("n m")
-def bound_method_of_an_object():
-    derived = Derived(2.0)
-
-    def step(x):
-        derived.factor += 1
-        return derived.apply(x)
-
-    return step, None
-
-
-@stateful("n m")
 def method_is_compiled():
     class Model:
         def __init__(self):
@@ -541,26 +340,6 @@ def object_that_is_called():
 @stateful("n m")
 def partial_is_compiled():
     return functools.partial(annotated, by=5), None
-
-
-@stateful("n m")
-def keyword_only_and_defaults():
-    def step(x, *rest, by=2, **options):
-        return x * by + len(rest) + len(options)
-
-    return step, None
-
-
-@stateful("n m")
-def deleted_and_added():
-    config = {"a": 1, "b": 2}
-
-    def step(x):
-        config["c"] = config.pop("a", 0) + 1
-        config["a"] = config["c"]
-        return x * config["a"] + len(config)
-
-    return step, config
 
 
 @stateful("n m")

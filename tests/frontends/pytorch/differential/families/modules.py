@@ -123,59 +123,6 @@ def list_of_modules():
 
 
 @stateful("n 4")
-def hooks_that_count():
-    linear = nn.Linear(4, 4)
-    seen = []
-    linear.register_forward_pre_hook(lambda module, args: seen.append("before"))
-    linear.register_forward_hook(lambda module, args, output: seen.append(output.shape[0]))
-    return linear, seen
-
-
-@stateful("n 4")
-def hook_that_changes_the_result():
-    linear = nn.Linear(4, 4)
-    linear.register_forward_hook(lambda module, args, output: output * 2)
-    return linear, linear
-
-
-@stateful("n 4")
-def hook_of_the_backward():
-    linear = nn.Linear(4, 4)
-    seen = []
-    linear.register_full_backward_hook(lambda module, before, after: seen.append(len(after)))
-    return linear, seen
-
-
-@stateful("n 4")
-def reads_its_mode():
-    class Reads(nn.Module):
-        def forward(self, x):
-            return x * 2 if self.training else x
-
-    module = Reads()
-
-    def step(x):
-        module.train(not module.training)
-        return module(x)
-
-    return step, None
-
-
-@stateful("n 4")
-def called_by_another_name():
-    class Encoder(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.inner = nn.Linear(4, 4)
-
-        def encode(self, x):
-            return self.inner(x).tanh()
-
-    module = Encoder()
-    return module.encode, module
-
-
-@stateful("n 4")
 def functional_call():
     module = nn.Linear(4, 4)
     parameters = {name: value * 2 for name, value in module.state_dict().items()}
@@ -184,31 +131,6 @@ def functional_call():
         return torch.func.functional_call(module, parameters, (x,))
 
     return step, None
-
-
-@stateful("n 4")
-def loops_over_parameters():
-    module = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 4))
-
-    def step(x):
-        penalty = sum(parameter.square().sum() for parameter in module.parameters())
-        named = [name for name, _ in module.named_parameters()]
-        return module(x) + penalty, named
-
-    return step, module
-
-
-@stateful("n 4")
-def exponential_average_of_weights():
-    online, target = nn.Linear(4, 4), nn.Linear(4, 4)
-
-    def step(x):
-        with torch.no_grad():
-            for slow, fast in zip(target.parameters(), online.parameters()):
-                slow.mul_(0.9).add_(fast, alpha=0.1)
-        return target(x) - online(x)
-
-    return step, target
 
 
 layers("bilinear", Pairs, "n 4")

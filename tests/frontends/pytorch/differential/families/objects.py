@@ -12,16 +12,6 @@ D = {"a": 1}
 
 
 @program("n")
-def object_of_class_inside(x):
-    class A:
-        pass
-
-    a = A()
-    a.x = x
-    return a.x + 1
-
-
-@program("n")
 def metaclass(x):
     class M(type):
         def __call__(cls, *a):
@@ -36,20 +26,6 @@ def metaclass(x):
         pass
 
     return (x * len(A), A().seen)
-
-
-@program("n")
-def init_subclass(x):
-    reg = []
-
-    class A:
-        def __init_subclass__(cls, **k):
-            reg.append(cls.__name__)
-
-    class B(A):
-        pass
-
-    return (x, reg)
 
 
 @program("n")
@@ -94,41 +70,6 @@ def class_inside(x):
             return x * self.k
 
     return (A().go(), A.__name__, A.__qualname__)
-
-
-@program("n", thorough=True)
-def super_calls(x):
-    class A:
-        def f(self, x):
-            return x + 1
-
-    class B(A):
-        def f(self, x):
-            return super().f(x) * 2
-
-    class Cc(B):
-        @classmethod
-        def make(cls):
-            return cls()
-
-        def f(self, x):
-            return super(Cc, self).f(x) - 1
-
-    return Cc.make().f(x)
-
-
-@program("n", thorough=True)
-def new_and_init(x):
-    class A:
-        def __new__(cls, v):
-            o = super().__new__(cls)
-            o.n = 1
-            return o
-
-        def __init__(self, v):
-            self.v = v
-
-    return A(x).v + A(x).n
 
 
 @program("n", thorough=True)

@@ -13,24 +13,6 @@ program = FAMILY.program
 
 
 @program("n")
-def try_finally(x):
-    y = [x]
-    try:
-        y.append(x + 1)
-        return y
-    finally:
-        y.append(x + 2)
-
-
-@program("n")
-def except_args(x):
-    try:
-        {}["k" + str(x.shape[0])]
-    except KeyError as e:
-        return (e.args, repr(e))
-
-
-@program("n")
 def except_cause(x):
     try:
         try:
@@ -112,34 +94,6 @@ def try_except_else(x):
 
 
 @program("n", thorough=True)
-def except_star(x):
-    try:
-        raise ExceptionGroup("g", [ValueError(1), TypeError(2)])
-    except* ValueError as e:
-        x = x + len(e.exceptions)
-    except* TypeError:
-        x = x * 2
-    return x
-
-
-@program("n", thorough=True)
-def reraise(x):
-    try:
-        raise ValueError("a")
-    except ValueError as e:
-        e.add_note("n")
-        raise
-
-
-@program("n", thorough=True)
-def exception_returned(x):
-    try:
-        raise ValueError("a", x.shape[0])
-    except ValueError as e:
-        return (e.args, x)
-
-
-@program("n", thorough=True)
 def generator_throw(x):
     def g():
         try:
@@ -152,11 +106,6 @@ def generator_throw(x):
     return it.throw(ValueError("z"))
 
 
-@program("n", thorough=True)
-def generator_is_returned(x):
-    return (x + i for i in range(3))
-
-
 class Kind(Enum):
     FIRST = "first"
     SECOND = "second"
@@ -166,12 +115,6 @@ class Kind(Enum):
 def keys_of_an_enumeration(x):
     kind = Kind.FIRST if x.shape[0] > 3 else Kind.SECOND
     return {Kind.FIRST: x * 2, Kind.SECOND: x * 3}[kind]
-
-
-@program("n m")
-def error_only_at_one_size(x):
-    assert x.shape[0] != 5, f"{x.shape[0]} rows"
-    return x * 2
 
 
 @program("n m")

@@ -40,54 +40,10 @@ FAMILY.table(
 
 
 @program("n m")
-def seeded_inside(x):
-    torch.manual_seed(7)
-    return x + torch.rand(x.shape)
-
-
-@program("n m", learned=False)
-def state_is_read(x):
-    before = torch.get_rng_state()
-    y = x + torch.rand_like(x)
-    return y, before, torch.get_rng_state()
-
-
-@program("n m")
-def state_is_put_back(x):
-    state = torch.get_rng_state()
-    first = torch.rand(2)
-    torch.set_rng_state(state)
-    second = torch.rand(2)
-    return x * (first - second).sum()
-
-
-@program("n m")
 def forked(x):
     with torch.random.fork_rng():
         noise = torch.rand(x.shape[1])
     return x + noise + torch.rand(x.shape[1])
-
-
-@program("n m")
-def own_generator(x):
-    generator = torch.Generator().manual_seed(3)
-    return x + torch.rand(x.shape, generator=generator)
-
-
-@program("n m")
-def default_generator(x):
-    seed = torch.default_generator.initial_seed()
-    return x * float(seed % 3) + torch.rand(1, generator=torch.default_generator)
-
-
-@stateful("n m")
-def generator_of_the_program():
-    generator = torch.Generator().manual_seed(5)
-
-    def step(x):
-        return x + torch.randn(x.shape, generator=generator)
-
-    return step, None
 
 
 @stateful("n m")
@@ -108,12 +64,6 @@ def random_of_numpy():
         return x * float(numbers.normal())
 
     return step, None
-
-
-@program("n m")
-def python_seeded_inside(x):
-    random.seed(2)
-    return x * random.random()
 
 
 @program("n m")

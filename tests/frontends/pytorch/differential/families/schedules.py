@@ -5,7 +5,6 @@ import copy
 import datetime
 import enum
 import functools
-import itertools
 import math
 import pathlib
 from dataclasses import dataclass, field, replace
@@ -14,7 +13,6 @@ from typing import NamedTuple, TypedDict
 
 import torch
 from torch import nn
-from torch.nn import functional
 
 from tests.frontends.pytorch.differential.cases import Family
 
@@ -82,22 +80,6 @@ def factor_by_step():
 
 
 @FAMILY.stateful("n m")
-def linear_warmup_outside():
-    config = {"step": 0, "scale": 1.0}
-
-    def inner(x):
-        return x * config["scale"] + config["step"]
-
-    def step(x):
-        y = inner(x)
-        config["step"] += 1
-        config["scale"] = min(1.0, config["step"] / 3)
-        return y
-
-    return step, config
-
-
-@FAMILY.stateful("n m")
 def phases():
     held = {"phase": Phase.WARM}
 
@@ -134,28 +116,6 @@ def average_of_a_module():
         return average(x) + net(x)
 
     return step, [net, average]
-
-
-@FAMILY.stateful("n 4")
-def cache_that_grows():
-    cache = Growing()
-
-    def step(x):
-        return functional.softmax(x @ cache.update(x.detach()).t(), -1)
-
-    return step, cache
-
-
-@FAMILY.stateful("n 4", learned=False)
-def cache_of_a_fixed_length():
-    cache = torch.zeros(8, 4)
-
-    def step(x):
-        cache.copy_(torch.roll(cache, -1, 0))
-        cache[-1] = x.sum(0)
-        return cache @ x.t()
-
-    return step, cache
 
 
 @FAMILY.stateful("n m")
@@ -210,35 +170,6 @@ def remembered_scale():
 
 
 @FAMILY.stateful("n m")
-def property_that_is_kept():
-    class Net:
-        log: list = []
-
-        def __init__(self):
-            self.made = []
-
-        @functools.cached_property
-        def factor(self):
-            self.made.append(1)
-            return 3.0
-
-    net = Net()
-    return lambda x: x * net.factor, net.made
-
-
-@FAMILY.stateful("n m")
-def temperature_that_cools():
-    held = Inner(torch.ones(()), 1.0)
-
-    def step(x):
-        y = torch.softmax(x / held.weight, -1) * held.x
-        held.weight *= 0.5
-        return y
-
-    return step, held
-
-
-@FAMILY.stateful("n m")
 def configuration_replaced():
     held = [Settings()]
 
@@ -248,12 +179,6 @@ def configuration_replaced():
         return y
 
     return step, None
-
-
-@FAMILY.stateful("n m")
-def cycle_of_factors():
-    factors = itertools.cycle([1.0, 2.0, 3.0])
-    return lambda x: x * next(factors), None
 
 
 @FAMILY.stateful("n m")

@@ -17,18 +17,6 @@ def structseq_text(x):
 
 
 @program("n")
-def tensor_attribute_read(x):
-    return x + 2 if hasattr(x, "tag") else x + 1
-
-
-@program("n")
-def tensor_attribute_made_inner(x):
-    y = x + 1
-    y.tag = x * 2
-    return y * y.tag
-
-
-@program("n")
 def tensor_class(x):
     return (
         type(x),
@@ -47,12 +35,6 @@ def tensor_subclass_made(x):
 
 
 @program("n")
-def manual_seed(x):
-    torch.manual_seed(3)
-    return torch.rand(3) + x[:1]
-
-
-@program("n")
 def random_many(x):
     return (
         torch.rand(3),
@@ -64,28 +46,6 @@ def random_many(x):
         x.new_empty(2).uniform_(),
         torch.multinomial(x.softmax(0), 2),
     )
-
-
-@program("n")
-def own_random(x):
-    r = random.Random(4)
-    return (x * r.random(), r.uniform(1, 2))
-
-
-@program("n")
-def set_item_tricks(x):
-    x[0] = 1
-    x[[1, 2]] = x[[2, 1]]
-    x[x > 0] = 7
-    x[-1:] += 1
-    x[torch.tensor(0)] = torch.tensor(3.0)
-    x[...] = x * 2
-
-
-@program("n")
-def data_read(x):
-    x.data.mul_(2)
-    return (x.data + 1, x.detach())
 
 
 @program("n")
@@ -102,40 +62,8 @@ def structseq(x):
 
 
 @program("n", thorough=True)
-def tensor_attribute_of_argument(x):
-    x.tag = 3
-    return x + 1
-
-
-@program("n", thorough=True)
-def tensor_attribute_made(x):
-    y = x + 1
-    y.tag = x.shape[0]
-    z = y * y.tag
-    return (z, y)
-
-
-@program("n", thorough=True)
-def tensor_dict(x):
-    y = x + 1
-    return (y.__dict__, sorted(vars(y)))
-
-
-@program("n", thorough=True)
-def parameter_made(x):
-    p = torch.nn.Parameter(torch.ones(3))
-    return (type(p), p.requires_grad, (p * 2).detach())
-
-
-@program("n", thorough=True)
 def share_memory(x):
     return x + torch.zeros(2).share_memory_().sum()
-
-
-@program("n", thorough=True)
-def generator_made(x):
-    g = torch.Generator().manual_seed(2)
-    return torch.rand(3, generator=g) + x[0]
 
 
 @program("n", thorough=True)
