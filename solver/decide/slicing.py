@@ -24,7 +24,7 @@ from typing import Final
 
 from solver.decide.assume import assume
 from solver.integer.work_budget import Limits, WorkBudget
-from solver.knowledge.base import Rule
+from solver.knowledge.entries import Rule
 from solver.knowledge.facts import Conflict, Consistent, Facts, Memos, Slice, Unknown
 from solver.knowledge.samples import Samples
 from solver.knowledge.symbols import by_age, declared_in

@@ -14,8 +14,9 @@ from __future__ import annotations
 
 from solver.floats.exact import exact_form
 from solver.knowledge import extremes, remainder, shift, single
-from solver.knowledge.base import Knowledge, Rule
+from solver.knowledge.base import Knowledge
 from solver.knowledge.by_intervals import prove_by_intervals
+from solver.knowledge.entries import Rule
 from solver.knowledge.explain import prove_bound, prove_side
 from solver.knowledge.isolation import TERMS, isolations
 from solver.knowledge.laws import rewritten

@@ -24,7 +24,7 @@ from __future__ import annotations
 from heapq import heappop, heappush
 from typing import Final
 
-from solver.knowledge.base import Entry
+from solver.knowledge.entries import Entry
 from solver.knowledge.explain import prove_bound
 from solver.knowledge.facts import Facts
 from solver.proofs.step import ProofStep, combine

@@ -15,8 +15,9 @@ from __future__ import annotations
 from collections import deque
 from typing import Final
 
-from solver.knowledge.base import Caches, Entry, Knowledge, Products, Rule, Uses
+from solver.knowledge.base import Knowledge
 from solver.knowledge.decided_atoms import Deciding
+from solver.knowledge.entries import Caches, Entry, Products, Rule, Uses
 from solver.proofs.step import ProofStep
 from solver.terms.expr import Atom
 from solver.terms.prop import Prop

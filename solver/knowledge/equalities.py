@@ -11,9 +11,9 @@ True
 
 from __future__ import annotations
 
-from solver.knowledge.base import Range, Rule, form_key
 from solver.knowledge.by_intervals import prove_nonzero
 from solver.knowledge.draft import Contradictory
+from solver.knowledge.entries import Range, Rule, form_key
 from solver.knowledge.explain import prove_bound, prove_side
 from solver.knowledge.factor_cancellation import factored, without_factors
 from solver.knowledge.inequalities import Inequalities

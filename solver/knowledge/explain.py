@@ -19,7 +19,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from solver.knowledge.base import Knowledge, Range
+from solver.knowledge.base import Knowledge
+from solver.knowledge.entries import Range
 from solver.knowledge.quotient_bounds import ordered_interval
 from solver.proofs.step import ProofStep, combine
 from solver.terms.atoms import interval_of_atom, interval_reader, intervals_of_product

@@ -19,10 +19,11 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from solver.hooks import Hook
-from solver.knowledge.base import Caches, Knowledge, Products, Rule
+from solver.knowledge.base import Knowledge
 from solver.knowledge.choices import Choices
 from solver.knowledge.decided_atoms import Deciding
 from solver.knowledge.draft import Contradictory
+from solver.knowledge.entries import Caches, Products, Rule
 from solver.knowledge.propagation import Learner
 from solver.knowledge.samples import ENOUGH, Samples
 from solver.proofs.fact import Fact, Kind, Record

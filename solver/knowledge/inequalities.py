@@ -14,10 +14,10 @@ from __future__ import annotations
 from typing import Final
 
 from solver.knowledge import remainder
-from solver.knowledge.base import form_key, tightened
 from solver.knowledge.by_intervals import bounded_away
 from solver.knowledge.clamps import one_sided, unclamped
 from solver.knowledge.draft import Contradictory, Draft
+from solver.knowledge.entries import form_key, tightened
 from solver.knowledge.explain import prove_bound, prove_side
 from solver.knowledge.factor_cancellation import factored, without_factors
 from solver.knowledge.laws import floordiv_law, law_expr, laws_of, size_of, times_nonnegative, unfold

@@ -22,10 +22,10 @@ Each derived statement keeps its proof. A contradiction raises with the proof of
 
 from __future__ import annotations
 
-from solver.knowledge.base import form_key
 from solver.knowledge.by_intervals import bounded_away, prove_by_intervals, prove_nonzero
 from solver.knowledge.clamps import factors_apart
 from solver.knowledge.draft import Contradictory
+from solver.knowledge.entries import form_key
 from solver.knowledge.equalities import Equalities
 from solver.knowledge.explain import prove_side
 from solver.knowledge.factor_cancellation import factored, without_factors

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from solver.knowledge.base import Rule
+from solver.knowledge.entries import Rule
 from solver.knowledge.start_values import ROWS, start_column
 from solver.knowledge.symbols import sources
 from solver.proofs.fact import Fact

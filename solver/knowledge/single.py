@@ -18,7 +18,8 @@ from __future__ import annotations
 from math import prod
 from typing import Final
 
-from solver.knowledge.base import Entry, Knowledge, Uses
+from solver.knowledge.base import Knowledge
+from solver.knowledge.entries import Entry, Uses
 from solver.knowledge.explain import prove_side, weakened
 from solver.knowledge.isolation import isolations
 from solver.knowledge.laws import size_of, times_nonnegative
