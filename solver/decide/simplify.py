@@ -48,7 +48,7 @@ TRIED: Final = 6
 """Proposals for one value whose proof is tried."""
 MATCHES: Final = 400
 """Proposals examined in one search, most of them spellings of one another."""
-EXAMINED: Final = 1_200
+EXAMINED: Final = 900
 """Proposals examined in one simplification, a twentieth of a millisecond each."""
 HOPELESS: Final = 128
 """Proposals in a row that cannot be shorter, after which no more are examined: they come roughly by size."""
@@ -56,10 +56,10 @@ VAIN: Final = 16
 """Proposals in a row that are no shorter, after which no more are written: the likeliest come first."""
 PROOFS: Final = 200
 """Questions of one simplification."""
-SEARCHES: Final = 16
+SEARCHES: Final = 10
 """Searches for proposals in one simplification."""
-SPELLING: Final = 15_000
-"""Work for finding the texts of candidates in one simplification, in terms printed: about a twentieth of a second."""
+SPELLING: Final = 10_000
+"""Work for finding the texts of candidates in one simplification, in terms printed: about a thirtieth of a second."""
 SHARE: Final = 3
 """One search may spend a third of what is left of either."""
 EACH: Final = 8_000
