@@ -47,19 +47,21 @@ WIDE: Final = 24
 TRIED: Final = 6
 """Proposals for one value whose proof is tried."""
 MATCHES: Final = 400
-"""Proposals examined, most of them spellings of one another."""
+"""Proposals examined in one search, most of them spellings of one another."""
+EXAMINED: Final = 900
+"""Proposals examined in one simplification, a twentieth of a millisecond each."""
 HOPELESS: Final = 128
 """Proposals in a row that cannot be shorter, after which no more are examined: they come roughly by size."""
 VAIN: Final = 16
 """Proposals in a row that are no shorter, after which no more are written: the likeliest come first."""
 PROOFS: Final = 200
 """Questions of one simplification."""
-SEARCHES: Final = 16
+SEARCHES: Final = 10
 """Searches for proposals in one simplification."""
-SPELLING: Final = 15_000
-"""Work for finding the texts of candidates in one simplification, in terms printed: about a twentieth of a second."""
+SPELLING: Final = 10_000
+"""Work for finding the texts of candidates in one simplification, in terms printed: about a thirtieth of a second."""
 SHARE: Final = 3
-"""One search may spend a third of what is left of that."""
+"""One search may spend a third of what is left of either."""
 EACH: Final = 8_000
 """Work for one candidate, out of the same."""
 COMPARED: Final = 20_000
@@ -146,6 +148,7 @@ class Budget:
     work: int = WORK
     hard: int = HARD
     searches: int = SEARCHES
+    examined: int = EXAMINED
     spelling: int = SPELLING
 
 
@@ -351,7 +354,9 @@ class Simplification:
         ranks: dict[Expr, tuple[int, int]] = {}
         seen: set[Expr] = set()
         since = 0
-        for candidate in islice(proposals(self.samples(e), e, self.related(e)), MATCHES):
+        matches = min(MATCHES, self.budget.examined // SHARE)
+        for candidate in islice(proposals(self.samples(e), e, self.related(e)), matches):
+            self.budget.examined -= 1
             if candidate in seen:
                 continue
             seen.add(candidate)

@@ -210,6 +210,8 @@ def sums(
 ) -> Iterator[Expr]:
     """A sum or difference of two, at least one of them an operation."""
     for block in (*blocks, *simple):
+        if block.column == target or not any(block.column):
+            continue  # one of the two alone is proposed already
         rest = known.get(tuple([t - v for t, v in zip(target, block.column, strict=True)]))
         if rest is not None:
             yield block.build() + rest.build()
@@ -231,16 +233,18 @@ def products(blocks: Sequence[Block], known: Mapping[Column, Block], target: Col
 def extremes(blocks: Sequence[Block], simple: Sequence[Block], target: Column) -> Iterator[Expr]:
     """The minimum or maximum of a block and an operation."""
     for block in blocks:
-        above = all(t >= v for t, v in zip(target, block.column, strict=True))
-        below = all(t <= v for t, v in zip(target, block.column, strict=True))
-        if not above and not below:
+        row = next((i for i, (t, v) in enumerate(zip(target, block.column, strict=True)) if t != v), None)
+        if row is None:
+            continue  # proposed already, by itself
+        at = target[row]
+        above = at > block.column[row]
+        if any((t < v) if above else (t > v) for t, v in zip(target, block.column, strict=True)):
             continue
+        name, pick = ("max", max) if above else ("min", min)
+        built = block.build()
         for other in simple:
-            terms = block.build().interner
-            if above and matches(target, block.column, other.column, max):
-                yield terms.apply(OPERATIONS["max"], block.build(), other.build())
-            if below and matches(target, block.column, other.column, min):
-                yield terms.apply(OPERATIONS["min"], block.build(), other.build())
+            if other.column[row] == at and matches(target, block.column, other.column, pick):
+                yield built.interner.apply(OPERATIONS[name], built, other.build())
 
 
 def divided(blocks: Sequence[Block], numbers: Sequence[int], target: Column) -> Iterator[Expr]:
@@ -248,8 +252,10 @@ def divided(blocks: Sequence[Block], numbers: Sequence[int], target: Column) -> 
     for k in numbers:
         if k < 2:
             continue
+        at = target[0]
         for block in blocks:
-            if block.operation in ("//", "%"):
+            v = block.column[0]
+            if block.operation in ("//", "%") or at not in (v // k, -v // k, -(-v // k), v % k):
                 continue
             if all(v // k == t for v, t in zip(block.column, target, strict=True)):
                 yield block.build() // k

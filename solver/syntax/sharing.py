@@ -8,8 +8,7 @@
     >>> for _ in range(2):
     ...     e = terms.maximum(e * e // 7, e + y)
     >>> print(text_with_names(e))
-    max(t0 + x + 2*y + (-2*x)//(y + 5), (t0 + x + y + (-2*x)//(y + 5))**2//7)
-    where t0 = max((x + (-2*x)//(y + 5))**2//7 - x - y - (-2*x)//(y + 5), 0)
+    max(t0 + t1 + y, (t0 + t1)**2//7) where t0 = (x + (-2*x)//(y + 5))**2//7, t1 = max(x - t0 + y + (-2*x)//(y + 5), 0)
 
 An expression is a graph: written out, a part that two others have is written twice, and a chain of such parts has a
 text that is exponential in its length. What is shared and longer than a few operations gets a name, so that the text

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from solver.decide.assume import assume
 from solver.decide.ladder import decide, decide_within
-from solver.decide.simplify import SPELLING, Simplification, simplify
+from solver.decide.simplify import EACH, Simplification, simplify
 from solver.decide.verdict import Always, GaveUp, Never
 from solver.interop.z3 import Refuted, entails
 from solver.knowledge.facts import Conflict, Facts
@@ -166,7 +166,7 @@ def test_candidates_are_printed_within_a_budget(count: int) -> None:
         e = e // 2 + e % 3
     simplification = Simplification(facts, None, solvers=False)
     assert simplification.expression(e).symbols == {x.atom}
-    assert simplification.budget.spelling >= -3 * SPELLING
+    assert simplification.budget.spelling >= -5 * EACH  # the last text may cost more than it was allowed
 
 
 def test_estimates_of_operators_are_low() -> None:
