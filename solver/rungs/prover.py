@@ -51,7 +51,7 @@ class Prover(ABC):
     """The state of one question: its work budget, and the rungs tried."""
 
     __slots__ = (
-        "base", "effort", "facts", "forks", "opposite", "points", "rung", "rungs", "search",
+        "base", "derived", "effort", "facts", "forks", "opposite", "points", "rung", "rungs", "search",
         "sliced", "solved", "solvers", "spent", "tried", "work",
     )  # fmt: skip
 
@@ -77,6 +77,8 @@ class Prover(ABC):
         self.points = POINTS
         self.sliced = False
         """True if this decides the slice of a question already."""
+        self.derived = False
+        """True once lemmas about the quotients of the question were looked for."""
         self.search = SEARCH
         """The budget of the longer search for a witness."""
         self.spent = 0
