@@ -21,6 +21,7 @@ from typing import Final
 from solver.decide.consistency import consistency, revived
 from solver.decide.prover import LadderProver
 from solver.decide.question import Question, at_once, inside
+from solver.decide.quotient_lemmas import quotient_lemmas
 from solver.decide.rungs import SIMPLE
 from solver.decide.slicing import ATTEMPTS, RESAMPLED, completed, slice_of, with_sample
 from solver.decide.verdict import Depends, GaveUp, Verdict
@@ -119,6 +120,14 @@ def _searched(question: Question, prover: LadderProver) -> Verdict:
         prover.work = budget.work
         if found is not None:
             return question.countered(truth, found)
+    lemmas = [] if prover.derived else quotient_lemmas(prover, facts, question.canonical)
+    if lemmas:
+        prover.derived = True
+        known = facts.derive(lemmas)
+        if isinstance(known, Conflict):
+            raise Contradictory(known.core, known.proof)
+        prover.facts = known
+        return _decided(known, question.prop, domain, prover)
     for truth in directions:
         goal = question.goal(truth)
         prover.rung = ""

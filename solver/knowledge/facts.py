@@ -15,7 +15,7 @@ back to it a rollback. Ranges of composite atoms and substitutions are cached on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
 from solver.hooks import Hook
@@ -276,6 +276,16 @@ class Facts(Deciding):
             samples = samples.copy()
             samples.alive = alive
         return self._with(draft, None, samples, self.symbols)
+
+    def derive(self, proofs: Iterable[ProofStep]) -> Facts | Conflict:
+        """The facts with consequences of theirs that propagation does not find: the same samples satisfy them."""
+        draft = Learner(self, supposing=True)
+        draft.queue.extend([(proof.conclusion, proof) for proof in proofs])
+        try:
+            draft.run()
+        except Contradictory as contradiction:
+            return Conflict(contradiction.proof, self)
+        return self._with(draft, None, self.samples, self.symbols)
 
     def _with(self, draft: Learner, fact: Fact | None, samples: Samples, symbols: SymbolList | None) -> Facts:
         """The facts with a draft of the consequences of one more fact, or of a hypothesis if there is none."""

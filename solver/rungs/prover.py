@@ -51,7 +51,7 @@ class Prover(ABC):
     """The state of one question: its work budget, and the rungs tried."""
 
     __slots__ = (
-        "base", "effort", "facts", "forks", "limited", "opposite", "points", "rung", "rungs", "search",
+        "base", "derived", "effort", "facts", "forks", "limited", "opposite", "points", "rung", "rungs", "search",
         "sliced", "solved", "solvers", "spent", "tried", "work",
     )  # fmt: skip
 
@@ -79,6 +79,8 @@ class Prover(ABC):
         """True if this decides the slice of a question already."""
         self.limited = False
         """True if it has less work than its effort allows: then giving up says nothing about another attempt."""
+        self.derived = False
+        """True once lemmas about the quotients of the question were looked for."""
         self.search = SEARCH
         """The budget of the longer search for a witness."""
         self.spent = 0
