@@ -160,8 +160,14 @@ class Program:
             reasons = [NO_OPERATORS]
         except Exception as error:
             after_failed_capture(error)
-            # the error is the caller's; the next call is captured, or left to Python for this reason
-            self._uncaptured, reasons = [] if self.fullgraph else reasons, []
+            # the error is the caller's
+            self._uncaptured, reasons = reasons or self._uncaptured, []
+            self._asked["its own error"] += 1
+            is_first = not self.graphs and not self._direct.entries
+            if is_first and self._asked["its own error"] < self.policy.variants:
+                # torch leaves later calls to Python, but in another of its regions
+                self.__dict__.pop("_context", None)
+                self.__dict__.pop("_by_dynamo", None)
             if isinstance(error.__context__, UndecidedBranch):
                 raise error.__context__ from None
             raise

@@ -279,6 +279,39 @@ def test_fullgraph_without_operators_runs_as_python() -> None:
     assert next(result)[1].tolist() == [2.0] * 3 and len(compiled.graphs) == 1
 
 
+def test_fullgraph_without_operators_has_no_active_error() -> None:
+    """Fails when what runs as Python sees the error that ended its capture: a bare `raise` would raise it again."""
+
+    def step(x: torch.Tensor) -> str:
+        try:
+            raise  # noqa: PLE0704
+        except RuntimeError as error:
+            return str(error)
+
+    assert compile(step, fullgraph=True)(torch.ones(3)) == step(torch.ones(3)) == "No active exception to reraise"
+
+
+@pytest.mark.parametrize("name", ["of an operator", "of Python", "of data"])
+def test_a_call_that_raises_is_no_fallback(name: str, caplog: pytest.LogCaptureFixture) -> None:
+    """Fails when a program's own error is said to make it run as Python, or keeps the next call from being a graph."""
+    programs: dict[str, Callable[[torch.Tensor], object]] = {
+        "of an operator": lambda x: x.view(-1, 4) * 2,
+        "of Python": lambda x: x * [2, 3][x.shape[0] % 4],
+        "of data": lambda x: x[torch.tensor(5)] * 2,
+    }
+    compiled = compile(programs[name], dynamic=True)
+    for size in (3, 2, 8, 3, 12):
+        try:
+            expected = programs[name](torch.ones(size))
+        except (RuntimeError, IndexError) as error:
+            with pytest.raises(type(error)):
+                compiled(torch.ones(size))
+        else:
+            torch.testing.assert_close(compiled(torch.ones(size)), expected)
+    assert not compiled.fallbacks and compiled.graphs
+    assert not [each for each in caplog.records if each.name == "symshape"]
+
+
 def test_what_breaks_with_fullgraph_is_no_fallback(caplog: pytest.LogCaptureFixture) -> None:
     """Fails when an error of `fullgraph` is said to run as Python, or when the reason of what does is not Dynamo's."""
     with pytest.raises(Exception, match="tolist"):
