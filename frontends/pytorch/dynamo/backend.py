@@ -26,6 +26,7 @@ from torch._guards import TracingContext
 from torch.utils._sympy.symbol import SymT, symbol_is_type
 
 from frontends.pytorch.dynamo.autograd_graphs import by_autograd, has_subclasses
+from frontends.pytorch.dynamo.captured_frame import without_trial
 from frontends.pytorch.dynamo.capturing import Captures
 from frontends.pytorch.dynamo.changed_arguments import changed_arguments, with_copies, written_back
 from frontends.pytorch.dynamo.graph_breaks import break_after, is_bucket
@@ -148,6 +149,7 @@ class Graph:
         self._sizes: GraphSizes | None = None
         self.call: Callable[..., Any] = module.forward
         self.parts: list[CompiledGraph] = []
+        without_trial()
         try:
             if has_subclasses(module):
                 self.call = by_autograd(module, inputs, self._runner, self._left)

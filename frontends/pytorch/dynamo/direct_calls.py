@@ -30,6 +30,7 @@ from typing import Any, Final
 
 import torch
 from torch._C import _get_torch_function_state, _set_torch_function_state  # type: ignore[attr-defined]
+from torch._C import _is_torch_function_enabled as is_enabled
 from torch._dynamo import eval_frame, trace_rules
 from torch._dynamo.variables import UserFunctionVariable
 from torch.nn.modules import module as modules
@@ -53,6 +54,8 @@ PASSED: Final = {
     inspect.Parameter.KEYWORD_ONLY: "{0}={0}",
 }
 """An argument, by the kind of its parameter."""
+ENABLED: Final = torch._C._TorchFunctionState.ENABLED
+"""The state of torch functions, usually."""
 GRAPH: Final = "__compiled_fn_"
 """The prefix of the globals by which Dynamo's code calls graphs."""
 RESUMED: Final = "__resume_at_"
@@ -154,7 +157,8 @@ class DirectCalls:
         except (TypeError, ValueError):
             # Python raises the error, or a cell is empty
             return MISSED
-        state = _get_torch_function_state()
+        # asked for the state itself, torch makes an object: 0.14 us
+        state = ENABLED if is_enabled() else _get_torch_function_state()
         for guards, call in entries:
             try:
                 fits = guards.cache_entry is not None and guards.check(given)

@@ -31,7 +31,6 @@ import torch
 from torch._dynamo import output_graph
 from torch._dynamo.convert_frame import register_bytecode_hook
 from torch._dynamo.exc import SkipFrame
-from torch._dynamo.symbolic_convert import InstructionTranslator
 
 from backends import named
 from frontends.pytorch.dynamo.backend import Graph, refused
@@ -330,9 +329,6 @@ class Program:
             return refused(GraphBreak(refusal(reason, "compile without fullgraph, which runs it as Python", None)))
         if reason:
             self._refuse(reason)
-        # torch would check the guards once and time them, for which it writes 100 MB: a quarter of a first call. Guards
-        # that fail at once are counted as recompilations
-        InstructionTranslator.current_tx().output.skip_guards_check = True
         graph = Graph(module, inputs, backend=self.backend, policy=self.policy, cause=self._cause)
         self.recompilations.append(Recompilation(len(self.graphs), self._cause))
         self.graphs.append(graph)

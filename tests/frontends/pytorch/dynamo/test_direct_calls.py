@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import dis
 import functools
+from collections.abc import Callable
 from types import FunctionType
+from typing import Any
 
+import pytest
 import torch
 
 from frontends.pytorch import compile
 from frontends.pytorch.dynamo import direct_calls as module
-from frontends.pytorch.dynamo.direct_calls import caller
+from frontends.pytorch.dynamo.direct_calls import MISSED, caller
 
 
 class Scale:
@@ -47,3 +51,18 @@ def test_code_of_functions_is_never_replaced() -> None:
         if step.opname == "STORE_ATTR" and step.argval == "__code__"
     ]  # fmt: skip
     assert written == []
+
+
+@pytest.mark.parametrize("around", [contextlib.nullcontext, torch._C.DisableTorchFunctionSubclass], ids=["on", "off"])
+def test_guards_that_raise_leave_functions_of_torch_as_they_are(around: Callable[[], Any]) -> None:
+    """Torch leaves its functions disabled where a guard raises: subclasses are ignored from then on."""
+    f = compile(lambda x: x * 2, dynamic=True)
+    nested = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)], layout=torch.strided)
+    with around():
+        f(torch.ones(3))
+        before = torch._C._get_torch_function_state()
+        for _ in range(2):
+            assert f(nested).is_nested
+            assert f._program._direct.call((nested,), {}) is MISSED and f._program._direct.has_raised
+            f._program._direct.has_raised = False
+            assert torch._C._get_torch_function_state() == before

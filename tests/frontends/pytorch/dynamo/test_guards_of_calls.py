@@ -162,3 +162,27 @@ def test_equal_calls_never_recompile() -> None:
                 count = len(f.variants)
                 f(randn(sizes[0]), {"y": randn(sizes[1])}, 2, "text", scale=0.5)
             assert len(f.variants) == count
+
+
+def test_guards_are_not_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A first call waits until torch has emptied the caches of the processor to time its guards."""
+
+    times = []
+
+    def timed(*arguments: object) -> float:
+        times.append(arguments)
+        return 0.0
+
+    monkeypatch.setattr(torch._dynamo.guards, "profile_guard_manager", timed)
+
+    def program(x: torch.Tensor) -> torch.Tensor:
+        y = x * 2
+        torch._dynamo.graph_break()
+        return y + 1
+
+    x = randn(3)
+    for call in (compile(program), torch.compile(program, backend="symshape")):
+        same(call(x), program(x))
+    assert not times
+    torch.compile(program, backend="eager")(x)
+    assert times
