@@ -100,14 +100,18 @@ def _agrees(tensor: torch.Tensor, sizes: Sizes, strides: Sizes | str) -> bool:
     return all(a == b or b is None or size <= 1 for size, a, b in pairs) or 0 in shape
 
 
+class Aliased(RuntimeError):
+    """A call for which a result is a view, where the graph makes a copy."""
+
+
 def assert_or_raise(holds: object, message: str, error: str) -> None:
-    """An assertion that raises another of Python's own errors than a `RuntimeError`.
+    """An assertion that raises another error than a `RuntimeError`: `Aliased`, or one of Python's own.
 
     Raises:
         Exception: of this class, where it does not hold.
     """
     if not holds:
-        raise getattr(builtins, error)(message)
+        raise (Aliased if error == Aliased.__name__ else getattr(builtins, error))(message)
 
 
 def text_of(kind: Predicted) -> str:

@@ -28,6 +28,7 @@ ORDER = (
     "traced_models",
     "kernel_share",
     "ragged",
+    "ragged_training",
     "import_time",
 )
 

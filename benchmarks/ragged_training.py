@@ -139,7 +139,7 @@ def main() -> None:
     parser.add_argument("--width", type=int, default=64)
     parser.add_argument("--rounds", type=int, default=11)
     parser.add_argument("--threads", type=int, default=1)
-    report.publish("ragged training", "Training on rows of different lengths", measure, parser)
+    report.publish("ragged_training", "Training on rows of different lengths", measure, parser)
 
 
 if __name__ == "__main__":

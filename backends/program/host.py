@@ -163,6 +163,7 @@ class Host:
             case Check(condition=condition, message=message, error=error):
                 yield from self._sizes.naming(condition)
                 yield f"if not ({self._sizes.text(condition, COMPARISON)}):"
+                self.scope[error.__name__] = error
                 yield f"    raise {error.__name__}({message!r})"
             case Bind(symbol=symbol, buffer=buffer, axis=axis):
                 yield from self._bind([SymbolSource(symbol, buffer, "size", axis)])

@@ -166,7 +166,7 @@ def _traced(
             else:
                 # autograd records the graph itself, operator by operator
                 relations, bases = None, []
-            settle(recorder, [*outputs, *bases])
+            settle(recorder, [*outputs, *bases], ends=shared)
             find_overlaps(recorder.recording)
             marks = settle_marked(recorder, [*outputs, *bases])
             if marks:

@@ -88,7 +88,8 @@ static void NAME(block)(const Given *given, int64_t head, int64_t query, int64_t
     for (int64_t i = 0; i < count; i++) {
         float *made = given->result + ((query + i) * given->heads + head) * width, *sum = sums + i * row;
         const f32v factor = splat_f32(1 / total[i]);
-        for (int64_t d = 0; d < width; d += N) store_f32(made + d, load_f32(sum + d, N) * factor, width - d);
+        for (int64_t d = 0; d < width; d += N)
+            store_f32(made + d, load_f32(sum + d, N) * factor, width - d < N ? width - d : N);
     }
     if (!given->logsumexp) return;
     for (int64_t part = 0; part < COUNT; part++)

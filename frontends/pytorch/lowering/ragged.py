@@ -23,6 +23,7 @@ from weakref import WeakKeyDictionary
 
 import torch
 
+from backends.cpu.scatter import added_rows
 from backends.decisions.questions import is_plain
 from backends.loops.affine import Affine, packed
 from backends.loops.nodes import GatherIndices, Memory, Pointwise, RowOf, Rows, Tensor, View
@@ -323,6 +324,36 @@ def index_put(at: Site, x: Value, indices: list[Value | None], values: Value, ac
     return index_add(at, x, 0, indices[0], values)
 
 
+# ---------------------------------------------------------------------- tables
+
+
+@lowering(aten.embedding_dense_backward.default)
+def embedding_backward(
+    at: Site, grad: Value, indices: Value, count: Size, ignored: Size, by_frequency: object,
+    offsets: Value | None = None,
+) -> Value:  # fmt: skip
+    """The rows of a table, each the sum of the gradients of what was looked up in it."""
+    if by_frequency or at.kind.device.type != "cpu" or at.dtype != "float32" or grad.dtype != "float32":
+        raise Declined
+    buffer = at.program.buffer(at.dtype, at.sizes, packed(at.sizes))
+    tensors = [None if each is None else in_memory(at, each) for each in (grad, indices, offsets)]
+    arguments = (*tensors[:2], at.size(count), at.size(ignored), tensors[2])
+    at.program.steps.append(Call(added_rows, arguments, {}, (buffer,), has_layout=True, is_fresh=True))
+    return Value(at.build, at.build.memory(buffer), at.sizes)
+
+
+@lowering(aten._embedding_bag_backward.default)
+def bags_backward(
+    at: Site, grad: Value, indices: Value, offsets: Value, of: object, sizes: object, most: object, count: Size,
+    by_frequency: object, mode: object, is_sparse: object, weights: object, ignored: Size = -1,
+) -> Value:  # fmt: skip
+    """The same for sums of bags, whose last offset is where the last bag ends."""
+    is_sum = mode == 0 and not is_sparse and weights is None
+    if not is_sum or not at.build.decisions.equal(offsets.sizes[0], grad.sizes[0] + 1):
+        raise Declined
+    return embedding_backward(at, grad, indices, count, ignored, by_frequency, offsets)
+
+
 # ---------------------------------------------------------------------- padding
 
 
@@ -357,6 +388,3 @@ def padded_to_jagged(at: Site, x: Value, offsets: list[Value], total: Size | Non
     attention = attended(at, x.tensor, rows)
     made = unpadded(at.build, x.tensor, rows) if attention is None else attention
     return Value(at.build, made, (rows.total, *x.sizes[2:]))
-
-
-

@@ -13,7 +13,8 @@
 
 `reshape` and `contiguous` copy tensors that are not contiguous, which may depend on an axis having extent 1. A trace
 takes the copy, which is correct for all sizes unless one is written and the other read afterwards, or the caller has
-both.
+both. Where data decides the size, the graph ends a call in which it is a view, before the call has had any effect, and
+the call runs operator by operator.
 """
 
 from __future__ import annotations
@@ -24,8 +25,17 @@ from typing import TYPE_CHECKING, Final
 
 import torch
 
+from backends.results import Aliased
 from frontends.pytorch.errors import Unsupported
-from frontends.pytorch.recording.operations import Copy, follow, results_of, written_and_read
+from frontends.pytorch.recording.operations import (
+    Copy,
+    follow,
+    is_custom,
+    is_exchange,
+    is_random,
+    results_of,
+    written_and_read,
+)
 from frontends.pytorch.recording.special import special
 from frontends.pytorch.symbolic.function_mode import Arguments, Keywords
 from frontends.pytorch.symbolic.tensor import Result, Traced
@@ -75,8 +85,17 @@ def steps_apart(env: ShapeEnv, metadata: Metadata) -> tuple[SymBool, ...]:
     return tuple(found)
 
 
-def settle(recorder: Recorder, outputs: Iterable[object]) -> None:
-    """Guard the sizes of copies that are distinguishable from views.
+def may_run_again(recorder: Recorder) -> bool:
+    """Return True if a call that ends and then runs operator by operator is as one that does so at once."""
+    operations = recorder.recording.operations
+    known = {*recorder.given, *recorder.recording.constants}
+    is_once = any(is_custom(each.target) or is_exchange(each.target) or is_random(each) for each in operations)
+    return not is_once and known.isdisjoint(recorder.recording.changed())
+
+
+def settle(recorder: Recorder, outputs: Iterable[object], *, ends: bool) -> None:
+    """Guard the sizes of copies that are distinguishable from views; with `ends`, those that data decides are checked
+    by the graph, which ends a call by `Aliased`.
 
     Raises:
         Unsupported: such a copy is a view for the hints.
@@ -104,6 +123,7 @@ def settle(recorder: Recorder, outputs: Iterable[object]) -> None:
             writes += [(place, root(each)) for each in written_and_read(operation)[0]]
     read.update(dict.fromkeys(map(root, results_of(list(outputs))), math.inf))
     read.update(dict.fromkeys([*recorder.given, *recorder.recording.constants], math.inf))
+    ends = ends and may_run_again(recorder)
     for copy in copies:
         source, made = root(copy.source), root(copy.made)
         since = places.get(copy.made, -1)
@@ -111,20 +131,22 @@ def settle(recorder: Recorder, outputs: Iterable[object]) -> None:
             if place > since and (
                 (written is made and read.get(source, -1) > place) or (written is source and read.get(made, -1) > place)
             ):
-                _guard(recorder, copy)
+                _guard(recorder, copy, ends)
                 break
         else:
             # with both, the caller observes aliasing, and may write to one: guarded if it is a copy for the hints
             are_returned = read.get(source) == read.get(made) == math.inf
             if are_returned and all(recorder.env.hint(size) != 1 for size in copy.sizes):
-                _guard(recorder, copy)
+                _guard(recorder, copy, ends)
 
 
-def _guard(recorder: Recorder, copy: Copy) -> None:
+def _guard(recorder: Recorder, copy: Copy, ends: bool) -> None:
     env = recorder.env
     with env.at(copy.origin):
         for size in copy.sizes:
-            if env.guard(size == 1):
+            if ends and env.hint(size) is None:
+                env.require(size != 1, "a result is a view", error=Aliased)
+            elif env.guard(size == 1):
                 raise Unsupported(
                     "what `reshape` or `contiguous` gives is changed in place, or what it was made from, and with"
                     f" {size} == 1 it may be a view or a copy: write `.clone()` behind it, or do not change it in place"

@@ -21,6 +21,7 @@ import torch
 from torch._C._functorch import get_dynamic_layer_stack_depth, pop_dynamic_layer_stack_and_undo_to_depth
 
 from backends import named
+from backends.results import Aliased
 from frontends.pytorch.errors import TraceError, reason_of
 from frontends.pytorch.graphs.form import in_graph
 from frontends.pytorch.recording.inputs import Dynamism
@@ -142,6 +143,20 @@ class CompiledGraph:
             pop_dynamic_layer_stack_and_undo_to_depth(depth)
             raise
 
+    def _unless_aliased(self, call: Call, variant: Variant) -> Call:
+        """A call that runs as it was captured where data decides that a result is a view."""
+        if not any(check.error is Aliased for check in variant.runtime_asserts):
+            return call
+
+        def run(args: Sequence[object]) -> Any:
+            try:
+                return call(args)
+            except Aliased:
+                pass
+            return self._as_captured(args)
+
+        return run
+
     def _perhaps_raised(self, error: Exception) -> Call:
         """Run a call after a failed trace.
 
@@ -178,7 +193,7 @@ class CompiledGraph:
             variant.cause = cause
         run = variant.run_by(self.backend, self.policy.withheld, self.policy.guards, self._varying)
         given = dict(zip(arguments.names, values))
-        call = calling(variant, run, arguments)
+        call = self._unless_aliased(calling(variant, run, arguments), variant)
         check = arguments.check(variant)
         dispatch.add(check, call, tests=arguments.tests(given, marks_matter=variant.marks_matter))
         self.variants.append(variant)
