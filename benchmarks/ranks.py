@@ -42,7 +42,7 @@ def steps(rank: int, *, way: str, count: int, layers: int, width: int, backend: 
     models = list[nn.Module]()
     for _ in range(2):
         torch.manual_seed(0)
-        models.append(parallel(training.GPT2(layers, words=WORDS, width=width, head=64)))
+        models.append(parallel(training.GPT2(layers, words=WORDS, width=width, head=32)))
     optimizers = [torch.optim.SGD(model.parameters(), lr=0.01) for model in models]
     compiled = compile(models[0], backend=backend, dynamic=True if way == "tensor parallel" else None)
     called: list[Callable[[torch.Tensor], Any]] = [compiled, models[1]]
