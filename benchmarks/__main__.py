@@ -28,6 +28,7 @@ ORDER = (
     "traced_models",
     "kernel_share",
     "ragged",
+    "ranks",
     "import_time",
 )
 

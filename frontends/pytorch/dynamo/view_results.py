@@ -101,7 +101,7 @@ def memory(node: torch.fx.Node) -> set[StorageWeakRef]:
     leaves = [each for each in tree_leaves(node.meta.get("example_value")) if isinstance(each, torch.Tensor)]
     if kind is None or not all(isinstance(each, kind) for each in leaves):
         return set()
-    found = {StorageWeakRef(each._local_tensor.untyped_storage()) for each in leaves}  # type: ignore[attr-defined]
+    found = {StorageWeakRef(each._local_tensor.untyped_storage()) for each in leaves}
     return found if len(found) == 1 else set()
 
 

@@ -58,7 +58,7 @@ def data_parallel(model: GPT2) -> nn.Module:
 
 def in_buckets(model: GPT2) -> nn.Module:
     """Torch splits the graph, so that gradients are exchanged bucket by bucket."""
-    return DistributedDataParallel(model, bucket_cap_mb=0.005)  # type: ignore[arg-type]
+    return DistributedDataParallel(model, bucket_cap_mb=0.005)
 
 
 def fully_sharded(model: GPT2) -> nn.Module:
