@@ -29,6 +29,7 @@ ORDER = (
     "kernel_share",
     "ragged",
     "ragged_training",
+    "ranks",
     "import_time",
 )
 

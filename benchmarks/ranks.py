@@ -15,7 +15,7 @@ import statistics
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from benchmarks import report
 
@@ -42,10 +42,10 @@ def steps(rank: int, *, way: str, count: int, layers: int, width: int, backend: 
     models = list[nn.Module]()
     for _ in range(2):
         torch.manual_seed(0)
-        models.append(parallel(training.GPT2(layers, words=WORDS, width=width, head=64)))
+        models.append(parallel(training.GPT2(layers, words=WORDS, width=width, head=32)))
     optimizers = [torch.optim.SGD(model.parameters(), lr=0.01) for model in models]
     compiled = compile(models[0], backend=backend, dynamic=True if way == "tensor parallel" else None)
-    called: list[Callable[[torch.Tensor], Any]] = [compiled, models[1]]
+    called: list[Callable[[torch.Tensor], torch.Tensor]] = [compiled, models[1]]
     found = []
     for step in range(count + SKIPPED):
         numbers = torch.Generator().manual_seed(1000 * step + (0 if way == "tensor parallel" else rank))

@@ -91,6 +91,7 @@ class DirectCalls:
         first: the arguments before those of a call: the object of a method.
         entries: Dynamo's guards and its transformed code, by entry.
         has_raised: True if a guard of the last call has raised an error.
+        around: takes the arguments in the stead of an entry's code, where that calls functions with compiled frames.
     """
 
     def __init__(
@@ -100,6 +101,7 @@ class DirectCalls:
         self.compiles = compiles
         self.first = first
         self.has_raised = False
+        self.around: Callable[..., object] | None = None
         self._module = module
         self._region = -1
         self.entries: tuple[tuple[Any, FunctionType], ...] = ()
@@ -168,7 +170,8 @@ class DirectCalls:
                 self.has_raised = True
                 return MISSED
             if fits:
-                return call(*args, **kwargs)
+                around = self.around
+                return call(*args, **kwargs) if around is None else around(*args[len(self.first) :], **kwargs)
         return MISSED
 
     def _of_method(self, args: tuple[object, ...], kwargs: dict[str, object]) -> object:

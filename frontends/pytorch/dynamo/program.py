@@ -39,6 +39,7 @@ from frontends.pytorch.dynamo.differences import difference, difference_before, 
 from frontends.pytorch.dynamo.direct_calls import MISSED, RESUMED, DirectCalls, direct_calls
 from frontends.pytorch.dynamo.frame_evaluation import after_failed_capture
 from frontends.pytorch.dynamo.graph_breaks import Break, breaks_after
+from frontends.pytorch.dynamo.inner_frames import CAPTURING, is_inner, with_settings
 from frontends.pytorch.dynamo.skipped_frames import NO_OPERATORS, NoOperators, noted
 from frontends.pytorch.dynamo.stated_sizes import StatedSizes, settings, varying
 from frontends.pytorch.errors import GraphBreak, refusal
@@ -114,6 +115,7 @@ class Program:
         self._direct = direct_calls(fn)
         self._rests: dict[FunctionType, Callable[..., object]] = {}
         self._whole: Enter | None = None
+        self._has_inner = False
         self.entry: Enter | None = None
         self.enter: Enter = self._direct.call
         PROCESS.keep(self.report)
@@ -146,7 +148,7 @@ class Program:
             return self.fn(*args, **kwargs)
         count, reasons = len(self.graphs), list[str]()
         try:
-            with self._settings(), noted(reasons):
+            with self.settings(), noted(reasons):
                 self.stated.violation = None
                 result = self._by_dynamo(*args, **kwargs)
                 if self.stated.violation is not None:
@@ -177,6 +179,19 @@ class Program:
         # outside of the handler, whose error the program would see as the active one
         return self.fn(*args, **kwargs)
 
+    def _around(self, *args: object, **kwargs: object) -> object:
+        """The result of a call that an entry accepts, with Dynamo's evaluation of the frames inside."""
+        if intercepted():
+            return self.fn(*args, **kwargs)
+        count = len(self.graphs)
+        try:
+            return self._by_dynamo(*args, **kwargs)
+        except Exception as error:
+            after_failed_capture(error)
+            raise
+        finally:
+            self._learn(count)
+
     def _leave(self, reason: str) -> None:
         """Note that Dynamo has left the program to Python."""
         if not self.fallbacks:
@@ -184,7 +199,7 @@ class Program:
             warn_of(self.fn, self.fallbacks[0], "runs as Python")
 
     @contextmanager
-    def _settings(self) -> Iterator[None]:
+    def settings(self) -> Iterator[None]:
         """The settings under which Dynamo captures in this thread."""
         with (
             installed(self.stated.policies),
@@ -198,7 +213,11 @@ class Program:
             varying(self._numbers),
             register_bytecode_hook(self._transformed),
         ):
-            yield
+            token = CAPTURING.set(self)
+            try:
+                yield
+            finally:
+                CAPTURING.reset(token)
 
     def _learn(self, count: int) -> None:
         """Note the entries that a call has added."""
@@ -206,6 +225,7 @@ class Program:
         if len(self.graphs) == count and direct.is_current:
             return
         direct.refresh(self._region, self._called)
+        direct.around = self._around if self._has_inner else None
         if self.backend == "cpu" and not direct.first:
             from frontends.pytorch.dynamo.native_calls import whole_calls
 
@@ -261,7 +281,7 @@ class Program:
 
     def _rest(self, calls: DirectCalls, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
         """The result of a rest that no entry is known to accept."""
-        with self._settings(), noted([]):
+        with self.settings(), noted([]):
             try:
                 return self._context(calls.function)(*args, **kwargs)
             finally:
@@ -303,13 +323,15 @@ class Program:
     @functools.cached_property
     def _context(self) -> Any:
         """The context that compiles functions by torch, with this program as the backend."""
-        return torch._dynamo.optimize(
+        context = torch._dynamo.optimize(
             backend_of(self),
             nopython=self.fullgraph,
             dynamic=self.dynamic if isinstance(self.dynamic, bool) else None,
             recompile_limit=self.policy.variants,
             isolate_recompiles=True,
         )
+        context.callback = with_settings(context.callback, weakref.ref(self))
+        return context
 
     @functools.cached_property
     def _by_dynamo(self) -> Callable[..., Any]:
@@ -336,6 +358,7 @@ class Program:
 
     def _transformed(self, code: CodeType, transformed: CodeType) -> None:
         """Called by Dynamo for each frame that it has transformed."""
+        self._has_inner |= is_inner(code, transformed, self._direct.function.__code__)
         if self.fullgraph and code is self._direct.function.__code__ and not has_graph(transformed):
             # Dynamo's code would do what Python does, but for its differences
             raise NoOperators(NO_OPERATORS, NO_OPERATORS)

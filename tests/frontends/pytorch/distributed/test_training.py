@@ -9,22 +9,26 @@ from typing import Any
 import pytest
 from torch import nn
 
-from frontends.pytorch.variants.policy import Policy
 from tests.frontends.pytorch.distributed.processes import run
-from tests.frontends.pytorch.distributed.training import GPT2, data_parallel, fully_sharded, tensor_parallel, trained
+from tests.frontends.pytorch.distributed.training import (
+    GPT2,
+    data_parallel,
+    fully_sharded,
+    in_buckets,
+    tensor_parallel,
+    trained,
+)  # fmt: skip
 
-TOGETHER = Policy(ranks_timeout=300.0)
 
-
-def check(parallel: Callable[[GPT2], nn.Module], steps: int, layers: int, **options: Any) -> list[int]:
+def check(parallel: Callable[[GPT2], nn.Module], steps: int, layers: int, world: int = 2, **options: Any) -> list[int]:
     """The number of variants of each graph, the same on all ranks."""
-    found = run(2, partial(trained, parallel=parallel, steps=steps, layers=layers, **options))
+    found = run(world, partial(trained, parallel=parallel, steps=steps, layers=layers, **options))
     for each in found:
         assert each is not None
         compiled, eager, _ = each
         assert compiled == pytest.approx(eager, abs=1e-5)
     variants = [each[2] for each in found if each is not None]
-    assert variants[0] == variants[1]
+    assert all(each == variants[0] for each in variants)
     return variants[0]
 
 
@@ -33,7 +37,21 @@ def check(parallel: Callable[[GPT2], nn.Module], steps: int, layers: int, **opti
 @pytest.mark.parametrize("backend", ["eager", "cpu"])
 def test_sizes_of_each_rank(parallel: Callable[[GPT2], nn.Module], backend: str) -> None:
     """A rank compiles for its own sizes while the other waits in the exchange of gradients."""
-    assert check(parallel, 20, 2, backend=backend, policy=TOGETHER) == [1]
+    assert check(parallel, 20, 2, backend=backend) == [1]
+
+
+@pytest.mark.thorough
+def test_buckets_of_gradients() -> None:
+    """Parts of a split graph are called with the arguments of the whole, or one of them in the place of all."""
+    found = check(in_buckets, 6, 2, backend="cpu")
+    assert len(found) > 1 and set(found) == {1}
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("parallel", [data_parallel, fully_sharded])
+def test_four_ranks(parallel: Callable[[GPT2], nn.Module]) -> None:
+    """As above, on more ranks than two."""
+    assert check(parallel, 6, 2, 4, backend="cpu") == [1]
 
 
 @pytest.mark.thorough
