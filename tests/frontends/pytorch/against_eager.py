@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
-from torch.utils._pytree import tree_leaves
+from torch.utils._pytree import tree_leaves, tree_structure
 
 from frontends.pytorch import Variant, trace
 
-Program = Callable[..., object]
+Program = Callable[..., Any]
 
 
 def tensors(value: object) -> list[torch.Tensor]:
@@ -40,9 +41,10 @@ def admits(variant: Variant, inputs: Sequence[object]) -> bool:
     return bool(env.compile_guards({name: place for place, name in enumerate(names)})(*values.values()))
 
 
-def run(variant: Variant, inputs: Sequence[object]) -> object:
+def run(variant: Variant, inputs: Sequence[object], form: Program | None = None) -> Any:
+    """The results of a graph, or of another form of it."""
     with torch.no_grad():
-        return variant.assembled(variant.graph(*tensors(inputs)))
+        return variant.assembled((form or variant.graph)(*tensors(inputs)))
 
 
 def same(got: object, expected: object) -> None:
@@ -58,6 +60,13 @@ def same(got: object, expected: object) -> None:
     assert sharing(tensors(mine)) == sharing(tensors(theirs))
 
 
+def alike(got: object, expected: object) -> None:
+    """The same in the same containers, as much part of autograd's graph."""
+    assert tree_structure(got) == tree_structure(expected)
+    same(got, expected)
+    assert [each.requires_grad for each in tensors(got)] == [each.requires_grad for each in tensors(expected)]
+
+
 def agrees(program: Program, traced: Sequence[object], *others: Sequence[object]) -> Variant:
     """The graph does what the program does, on the traced arguments and on others, each of which the guards accept."""
     variant = trace(program, copy.deepcopy(list(traced)))
@@ -67,11 +76,11 @@ def agrees(program: Program, traced: Sequence[object], *others: Sequence[object]
     return variant
 
 
-def agrees_at(variant: Variant, program: Program, inputs: Sequence[object]) -> None:
-    """The graph does what the program does on these arguments, twice, as a run must leave the graph as it was."""
+def agrees_at(variant: Variant, program: Program, inputs: Sequence[object], form: Program | None = None) -> None:
+    """A graph or its form does what the program does on these arguments, twice: a run must leave it as it was."""
     for _ in range(2):
         theirs, ours = copy.deepcopy(list(inputs)), copy.deepcopy(list(inputs))
         torch.manual_seed(0)
         expected = program(*theirs)
         torch.manual_seed(0)
-        same((run(variant, ours), ours), (expected, theirs))
+        same((run(variant, ours, form), ours), (expected, theirs))

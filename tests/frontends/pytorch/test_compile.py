@@ -7,25 +7,19 @@ from collections import OrderedDict, namedtuple
 
 import torch
 from torch import randn
-from torch.utils._pytree import tree_flatten
 
 from frontends.pytorch import compile
 from frontends.pytorch.dynamo.compiled import Compiled
 from solver.decide.verdict import Always
+from tests.frontends.pytorch.against_eager import alike
 
 Point = namedtuple("Point", "x y")
 
 
 def agrees(f: Compiled, *args: object, **kwargs: object) -> None:
     """A call gives what the function itself gives."""
-    expected, form = tree_flatten(f.fn(*args, **kwargs))
-    found, same_form = tree_flatten(f(*args, **kwargs))
-    assert form == same_form
-    for ours, theirs in zip(found, expected):
-        if isinstance(theirs, torch.Tensor):
-            torch.testing.assert_close(ours, theirs)
-        else:
-            assert ours == theirs and type(ours) is type(theirs)
+    expected = f.fn(*args, **kwargs)
+    alike(f(*args, **kwargs), expected)
 
 
 def guards(f: Compiled) -> list[list[str]]:

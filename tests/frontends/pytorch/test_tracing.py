@@ -18,15 +18,10 @@ from torch.utils.checkpoint import checkpoint
 from frontends.pytorch import Variant, trace
 from frontends.pytorch.errors import EscapedTensor, Unsupported
 from frontends.pytorch.recording.torch_internals import OPERATORS, REPLACED
-from frontends.pytorch.symbolic.tensor import Traced
 from shapes.errors import ShapeError
+from tests.frontends.pytorch.observed import left_behind
 
 layer = torch.nn.Linear(4, 2)
-
-
-def tensors_of_traces() -> int:
-    gc.collect()
-    return sum(type(each) is Traced for each in gc.get_objects())
 
 
 def raises(x: torch.Tensor) -> torch.Tensor:
@@ -47,12 +42,12 @@ KEPT = {
 @pytest.mark.parametrize("name", KEPT)
 def test_no_tensor_is_left(name: str) -> None:
     """Neither a variant nor an ended trace holds tensors without memory."""
-    before = tensors_of_traces()
+    before = len(left_behind())
     try:
         variant: Variant | None = trace(KEPT[name], (torch.randn(3, 4, requires_grad=True),), gradients=True)
     except Exception:
         variant = None
-    assert tensors_of_traces() == before
+    assert len(left_behind()) == before
     assert (variant is None) is (name in ("raises", "refused"))
 
 

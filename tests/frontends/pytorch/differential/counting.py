@@ -1,6 +1,6 @@
 """The ways in which programs run by `compile`: in whole graphs, with breaks or eagerly, and why.
 
-    python -m tests.frontends.pytorch.differential.counting [--backend cpu] [--only TEXT ...] [--kind refused ...]
+    python -m tests.frontends.pytorch.differential.counting [--backend cpu] [--only TEXT ...]
 
 prints a line for each program that is no whole graph, and counts them by cause. A program is whole if every call
 runs in graphs, or raises eager's error, without a break and without a fallback. Two kinds are counted apart, and as
@@ -16,7 +16,7 @@ import multiprocessing
 import warnings
 from collections import Counter
 from collections.abc import Callable
-from multiprocessing.connection import Connection
+from multiprocessing.pool import Pool
 from typing import Final
 
 import torch
@@ -80,16 +80,14 @@ def kind(program: Program) -> tuple[str, str]:
     return (WHOLE if program.graphs else RAISES), ""
 
 
-def worker(backend: str, connection: Connection) -> None:
-    """Run programs as they are asked for."""
+def worker() -> Pool:
+    """A process that runs programs."""
+    return multiprocessing.get_context("spawn").Pool(1, quiet)
+
+
+def quiet() -> None:
     warnings.simplefilter("ignore")
     logging.getLogger("symshape").setLevel(logging.ERROR)
-    while True:
-        name = connection.recv()
-        try:
-            connection.send(run(name, backend))
-        except Exception as error:
-            connection.send(("raised", f"{type(error).__name__}: {error}".partition("\n")[0]))
 
 
 def main() -> None:
@@ -98,26 +96,18 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", default=[""])
     given = parser.parse_args()
     found: dict[str, tuple[str, str]] = {}
-    context = multiprocessing.get_context("spawn")
-    process = None
+    process = worker()
     for name in PROGRAMS:
         if not any(each in name for each in given.only):
             continue
-        if process is None:
-            connection, other = context.Pipe()
-            process = context.Process(target=worker, args=(given.backend, other), daemon=True)
-            process.start()
-        connection.send(name)
-        if connection.poll(SECONDS):
-            try:
-                found[name] = connection.recv()
-            except EOFError:
-                found[name] = "crashed", ""
-        else:
-            found[name] = "too slow", f"{SECONDS} s"
-        if found[name][0] in ("crashed", "too slow"):
-            process.kill()
-            process = None
+        try:
+            found[name] = process.apply_async(run, (name, given.backend)).get(SECONDS)
+        except multiprocessing.TimeoutError:
+            found[name] = "crashed or too slow", ""
+            process.terminate()
+            process = worker()
+        except Exception as error:
+            found[name] = "raised", f"{type(error).__name__}: {error}".partition("\n")[0]
         if found[name][0] not in COUNTED:
             print(f"{name} | {' | '.join(found[name])}", flush=True)
     counts = Counter([kind for kind, _ in found.values()])

@@ -6,7 +6,6 @@ import logging
 import math
 import subprocess
 import sys
-from collections.abc import Iterator
 from typing import Any
 
 import numpy
@@ -17,22 +16,9 @@ from frontends.pytorch.dynamo import backend
 from frontends.pytorch.dynamo.backend import Graph, symshape
 from frontends.pytorch.symbolic.tensor import Result
 from shapes.errors import ShapeError
+from tests.frontends.pytorch.dynamo.evaluation import graphs_of_dynamo
 
-
-@pytest.fixture
-def regions(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Graph]]:
-    """The graphs that Dynamo hands over during a test."""
-    seen: list[Graph] = []
-
-    class Watched(Graph):
-        def __init__(self, *args: Any, **kwargs: Any) -> None:
-            super().__init__(*args, **kwargs)
-            seen.append(self)
-
-    monkeypatch.setattr(backend, "Graph", Watched)
-    torch.compiler.reset()
-    yield seen
-    torch.compiler.reset()
+regions = pytest.fixture(graphs_of_dynamo)
 
 
 def test_one_variant_for_all_sizes(regions: list[Graph]) -> None:

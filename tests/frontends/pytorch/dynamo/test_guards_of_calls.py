@@ -10,22 +10,14 @@ from torch import nn, randn
 
 from frontends.pytorch import compile
 from frontends.pytorch.dynamo.compiled import Compiled
-
-
-def same(found: object, expected: object) -> None:
-    assert type(found) is type(expected)
-    if isinstance(expected, torch.Tensor):
-        assert found.dtype == expected.dtype and found.requires_grad == expected.requires_grad
-        torch.testing.assert_close(found, expected)
-    else:
-        assert found == expected
+from tests.frontends.pytorch.against_eager import alike
 
 
 def variants_after(f: Compiled, *calls: tuple[object, ...]) -> list[int]:
     """The number of variants after each of these calls, all of which agree with the function itself."""
     counts = []
     for call in calls:
-        same(f(*call), f.fn(*call))
+        alike(f(*call), f.fn(*call))
         counts.append(len(f.variants))
     return counts
 
@@ -73,7 +65,7 @@ def test_where_a_tensor_begins_matters_only_where_it_is_read() -> None:
     f = compile(lambda x: x * 2 if x.storage_offset() == 3 else x * 3, dynamic=True)
     assert variants_after(f, *views) == [1, 2, 2, 2]
     plain = torch.compile(f.fn, backend="symshape", dynamic=True)
-    same([plain(*view).tolist() for view in views], [f.fn(*view).tolist() for view in views])
+    alike([plain(*view).tolist() for view in views], [f.fn(*view).tolist() for view in views])
     g = compile(lambda x: x.as_strided((2,), (1,), x.storage_offset() + 1), dynamic=True)
     assert variants_after(g, *views[:3]) == [1, 2, 2]
 
@@ -99,17 +91,17 @@ def test_modes() -> None:
 
     f = compile(program, dynamic=True)
     x = randn(3, 4)
-    same(f(x), program(x))
+    alike(f(x), program(x))
     with torch.no_grad():
-        same(f(x), program(x))
+        alike(f(x), program(x))
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        same(f(x), program(x))
+        alike(f(x), program(x))
     torch.set_default_dtype(torch.float64)
     try:
-        same(f(x), program(x))
+        alike(f(x), program(x))
     finally:
         torch.set_default_dtype(torch.float32)
-    same(f(x), program(x))
+    alike(f(x), program(x))
     assert len(f.variants) == 4
     with torch.device("meta"):
         assert f(torch.empty(3, 4)).device.type == "meta"
@@ -182,7 +174,7 @@ def test_guards_are_not_timed(monkeypatch: pytest.MonkeyPatch) -> None:
 
     x = randn(3)
     for call in (compile(program), torch.compile(program, backend="symshape")):
-        same(call(x), program(x))
+        alike(call(x), program(x))
     assert not times
     torch.compile(program, backend="eager")(x)
     assert times

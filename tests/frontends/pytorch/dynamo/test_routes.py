@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,13 +22,12 @@ from frontends.pytorch import (
     mark_unbacked,
     one_of,
 )
-from frontends.pytorch.dynamo import backend, program
 from frontends.pytorch.dynamo.backend import Graph
 from frontends.pytorch.dynamo.frame_evaluation import after_failed_capture
 from frontends.pytorch.errors import ConstraintViolation
 from frontends.pytorch.shape_env import UndecidedBranch
 from shapes.errors import SpecializedDynamic
-from tests.frontends.pytorch.dynamo.evaluation import evaluates_frames
+from tests.frontends.pytorch.dynamo.evaluation import evaluates_frames, graphs_of_dynamo
 
 Made = Callable[..., Any]
 
@@ -68,21 +67,13 @@ class Route:
         return found
 
 
+graphs = pytest.fixture(graphs_of_dynamo)
+
+
 @pytest.fixture(params=["compile", "torch.compile"])
-def route(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Route]:
+def route(request: pytest.FixtureRequest, graphs: list[Graph]) -> Route:
     """A route, with the graphs that Dynamo captures in a test."""
-    graphs: list[Graph] = []
-
-    class Watched(Graph):
-        def __init__(self, *args: Any, **kwargs: Any) -> None:
-            super().__init__(*args, **kwargs)
-            graphs.append(self)
-
-    monkeypatch.setattr(backend, "Graph", Watched)
-    monkeypatch.setattr(program, "Graph", Watched)
-    torch.compiler.reset()
-    yield Route(request.param, graphs)
-    torch.compiler.reset()
+    return Route(request.param, graphs)
 
 
 def agrees(compiled: Made, function: Made, *inputs: object) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 
 import pytest
@@ -12,7 +11,7 @@ from frontends.pytorch import trace
 from frontends.pytorch.errors import Unsupported
 from frontends.pytorch.graphs.functional import functional
 from tests.frontends.pytorch import test_mutation
-from tests.frontends.pytorch.against_eager import Program, same
+from tests.frontends.pytorch.against_eager import Program, agrees_at
 from tests.frontends.pytorch.against_eager import agrees as recorded
 
 randn = torch.randn
@@ -24,13 +23,7 @@ def agrees(program: Program, *samples: Sequence[torch.Tensor]) -> None:
     form = functional(variant)
     pure(form.graph)
     for inputs in samples:
-        theirs, ours = copy.deepcopy(list(inputs)), copy.deepcopy(list(inputs))
-        torch.manual_seed(0)
-        expected = program(*theirs)
-        torch.manual_seed(0)
-        with torch.no_grad():
-            got = variant.assembled(form.graph(*ours))
-        same((got, ours), (expected, theirs))
+        agrees_at(variant, program, inputs, form.graph)
 
 
 def pure(graph: torch.fx.GraphModule) -> None:

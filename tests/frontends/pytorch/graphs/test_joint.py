@@ -9,22 +9,13 @@ import torch
 
 from frontends.pytorch import compile, trace
 from frontends.pytorch.graphs.joint import runner
+from tests.frontends.pytorch.differential.comparing import gradients_of, same
 
 Program = Callable[..., object]
 
 
 def flat(value: object) -> list[object]:
     return list(value) if isinstance(value, tuple | list) else [value]
-
-
-def gradients(outputs: Sequence[object], inputs: Sequence[torch.Tensor]) -> list[torch.Tensor | None]:
-    """The gradients of a weighted sum of the outputs, so that no two elements count alike."""
-    total = torch.zeros(())
-    for place, output in enumerate(outputs):
-        if isinstance(output, torch.Tensor) and output.requires_grad:
-            weights = torch.linspace(-1, 1, output.numel()).view(output.shape)
-            total = total + (output * weights).sum() * (place + 1)
-    return list(torch.autograd.grad(total, inputs, allow_unused=True))
 
 
 def agrees(program: Program, traced: Sequence[torch.Tensor], *others: Sequence[torch.Tensor]) -> None:
@@ -35,18 +26,8 @@ def agrees(program: Program, traced: Sequence[torch.Tensor], *others: Sequence[t
     for inputs in (traced, *others):
         learned = [each for each in inputs if each.requires_grad]
         expected, got = flat(program(*inputs)), run(inputs)
-        assert len(expected) == len(got)
-        for mine, theirs in zip(got, expected):
-            if isinstance(theirs, torch.Tensor):
-                assert isinstance(mine, torch.Tensor)
-                torch.testing.assert_close(mine, theirs)
-                assert mine.requires_grad == theirs.requires_grad
-            else:
-                assert mine == theirs
-        for mine, theirs in zip(gradients(got, learned), gradients(expected, learned)):
-            assert (mine is None) == (theirs is None)
-            if theirs is not None:
-                torch.testing.assert_close(mine, theirs)
+        same(list(got), expected, "result")
+        same(gradients_of(got, learned), gradients_of(expected, learned), "gradient")
 
 
 def leaf(*sizes: int) -> torch.Tensor:

@@ -14,7 +14,7 @@ from frontends.pytorch.graphs.form import Form
 from frontends.pytorch.graphs.functional import functional
 from frontends.pytorch.lowering.writer import Writer
 from tests.backends.evaluation import evaluate
-from tests.frontends.pytorch.against_eager import admits, same
+from tests.frontends.pytorch.against_eager import admits, agrees_at
 
 Inputs = Sequence[torch.Tensor]
 Function = Callable[..., object]
@@ -35,9 +35,5 @@ def agrees(function: Function, *samples: Inputs, calls: Sequence[str] = ()) -> V
     assert sorted(set(called)) == sorted(calls)
     for inputs in samples:
         assert admits(variant, inputs)
-        theirs, ours = copy.deepcopy(list(inputs)), copy.deepcopy(list(inputs))
-        torch.manual_seed(0)
-        expected = function(*theirs)
-        torch.manual_seed(0)
-        same((variant.assembled(evaluate(program, ours)), ours), (expected, theirs))
+        agrees_at(variant, function, inputs, lambda *given: evaluate(program, given))
     return variant

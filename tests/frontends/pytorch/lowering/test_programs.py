@@ -13,7 +13,7 @@ from frontends.pytorch import trace
 from frontends.pytorch.graphs.functional import functional
 from tests.backends.evaluation import evaluate
 from tests.frontends.pytorch import test_mutation
-from tests.frontends.pytorch.against_eager import same
+from tests.frontends.pytorch.against_eager import agrees_at
 from tests.frontends.pytorch.lowering.lowered import Function, agrees, written
 
 randn = torch.randn
@@ -28,9 +28,7 @@ def test_changed_arguments(function: Function) -> None:
     variant = trace(function, copy.deepcopy(list(samples[0])))
     program, _ = written(functional(variant), variant)
     for inputs in samples:
-        theirs, ours = copy.deepcopy(list(inputs)), copy.deepcopy(list(inputs))
-        expected = function(*theirs)
-        same((variant.assembled(evaluate(program, ours)), ours), (expected, theirs))
+        agrees_at(variant, function, inputs, lambda *given: evaluate(program, given))
 
 
 def test_an_argument_becomes_what_it_was_elsewhere() -> None:

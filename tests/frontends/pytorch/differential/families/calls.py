@@ -77,22 +77,6 @@ def loops_else(x):
     return (x, i)
 
 
-@program("n m", thorough=True)
-def del_things(x):
-    a = [1, 2]
-    del a[0]
-    d = {"q": 1}
-    del d["q"]
-
-    class Other:
-        pass
-
-    o = Other()
-    o.z = 1
-    del o.z
-    return (a, d, hasattr(o, "z"), x)
-
-
 @program("n m")
 def lambdas_default(x):
     return [f(x) for f in [lambda v, i=i: v + i for i in range(3)]]

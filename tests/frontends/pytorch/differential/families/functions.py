@@ -85,15 +85,6 @@ def catch_warnings(x):
 
 
 @program("n")
-def default_dtype_context(x):
-    old = torch.get_default_dtype()
-    torch.set_default_dtype(torch.float64)
-    y = torch.ones(2)
-    torch.set_default_dtype(old)
-    return (x, y)
-
-
-@program("n")
 def profiler_context(x):
     with torch.profiler.record_function("a"):
         y = x + 1

@@ -1,28 +1,12 @@
 """Autograd inside of a program and around it."""
 
 import torch
-import torch.nn.functional as F
 
 from tests.frontends.pytorch.differential.cases import Family
 
 FAMILY = Family("gradients")
 program = FAMILY.program
 stateful = FAMILY.stateful
-
-
-class Doubled(torch.autograd.Function):
-    """A backward that is not the forward's derivative, so that it is seen which one runs."""
-
-    @staticmethod
-    def forward(ctx, x, scale):
-        ctx.save_for_backward(x)
-        ctx.scale = scale
-        return x * scale
-
-    @staticmethod
-    def backward(ctx, gradient):
-        (x,) = ctx.saved_tensors
-        return gradient * ctx.scale * 10 + x, None
 
 
 class TwoResults(torch.autograd.Function):
@@ -64,17 +48,6 @@ def backward_inside(x):
 
 
 @stateful("n 4")
-def backward_to_a_parameter():
-    weight = torch.nn.Parameter(torch.ones(4))
-
-    def step(x):
-        (x.detach() * weight * 2).sum().backward()
-        return x * 1
-
-    return step, [weight]
-
-
-@stateful("n 4")
 def accumulated_gradients():
     model = torch.nn.Linear(4, 3)
 
@@ -113,11 +86,6 @@ def mapped_with_gradient(x, weight):
     return torch.vmap(torch.func.grad(loss), (None, 0))(weight.detach(), x.detach())
 
 
-@program("n m", "int64: n", learned=True)
-def cross_entropy(x, target):
-    return F.cross_entropy(x, target % x.shape[1], label_smoothing=0.1)
-
-
 @program("n m")
 def inference_inside(x):
     with torch.inference_mode():
@@ -133,22 +101,10 @@ def version_counts(x):
     return x._version - before
 
 
-@program("n m")
-def saved_tensor_hooks(x):
-    with torch.autograd.graph.saved_tensors_hooks(lambda saved: saved * 2, lambda saved: saved / 2):
-        return (x * x).sin()
-
-
 FAMILY.table(
     {
-        "detached": lambda x: (x.detach() * 2, x * 2),
-        "detached views": lambda x: (x[0].detach(), x.t().detach(), x[0].data, x.detach()[1] * x[1]),
-        "straight through": lambda x: x + (x.round() - x).detach(),
-        "custom function": lambda x: Doubled.apply(x, 3.0).sin(),
         "custom function in place": lambda x: InPlace.apply(x * 1),
         "jacobian": lambda x: torch.func.jacrev(lambda row: row.sin() * row)(x[0].detach()),
-        "gradient by functions": lambda x: torch.func.grad(lambda value: (value**2).sum())(x.detach()),
-        "mapped over rows": lambda x: torch.vmap(lambda row: row.softmax(0) * row.sum())(x),
     },
     "n m",
 )

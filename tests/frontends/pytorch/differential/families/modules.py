@@ -1,7 +1,6 @@
 """Modules: what they hold, how they are called, training and evaluation, hooks."""
 
 import torch
-import torch.nn.functional as F
 from torch import nn
 
 from tests.frontends.pytorch.differential.cases import Family
@@ -80,28 +79,6 @@ class Pairs(nn.Module):
 
     def forward(self, x):
         return self.inner(x, x.flip(0))
-
-
-@stateful("int64: n m", learned=False)
-def embedding():
-    table = nn.Embedding(5, 4, padding_idx=0)
-    return table, None
-
-
-@stateful("n 4")
-def tied_weights():
-    class Tied(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.down = nn.Linear(4, 3, bias=False)
-            self.up = nn.Linear(3, 4, bias=False)
-            self.up.weight = nn.Parameter(self.down.weight.t())
-
-        def forward(self, x):
-            return self.up(F.relu(self.down(x)))
-
-    module = Tied()
-    return module, module
 
 
 @stateful("n 4")

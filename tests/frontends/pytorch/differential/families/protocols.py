@@ -207,27 +207,6 @@ def object_setattr(x):
     return (a.v, a.gone)
 
 
-@program("n m")
-def object_descriptor(x):
-    class D:
-        def __set_name__(self, o, n):
-            self.n = "_" + n
-
-        def __get__(self, o, t=None):
-            return self if o is None else getattr(o, self.n, 0) + 1
-
-        def __set__(self, o, v):
-            setattr(o, self.n, v * 2)
-
-    class A:
-        d = D()
-
-    a = A()
-    r = a.d
-    a.d = x
-    return (r, a.d, type(A.d).__name__, a.__dict__)
-
-
 @program("n m", thorough=True)
 def object_property(x):
     class A:

@@ -147,17 +147,6 @@ def counted_by_name():
 
 
 @FAMILY.stateful("n m")
-def history_of_losses():
-    history = collections.deque(maxlen=2)
-
-    def step(x):
-        history.append(x.shape[0])
-        return x * sum(history)
-
-    return step, history
-
-
-@FAMILY.stateful("n m")
 def remembered_scale():
     calls = []
 
@@ -181,30 +170,15 @@ def configuration_replaced():
     return step, None
 
 
-@FAMILY.stateful("n m")
-def masked_schedule():
-    held = {"keep": 0.1}
-
-    def step(x):
-        y = x.clone()
-        y[x.detach() > held["keep"]] = held["keep"]
-        held["keep"] += 0.2
-        return y
-
-    return step, held
-
-
 SETTINGS = Settings()
 OPTIONS: Options = {"scale": 0.5, "steps": 2}
 
 FAMILY.table(
     {
         "dataclass in dataclass": lambda x: replace(Batch(Inner(x)), inner=Inner(x * 2, 1.0)).inner.x,
-        "batch made and returned": lambda x: Batch(Inner(x * 2), [x + 1]),
         "named tuple with a number": lambda x: Out((x * x).mean(), x.shape[0]),
         "frozen settings": lambda x: x * SETTINGS.factor + len(SETTINGS.place.parts),
         "suffix of a path": lambda x: x * len(SETTINGS.place.with_suffix(".pt").name),
-        "typed dictionary": lambda x: x * OPTIONS["scale"] ** OPTIONS["steps"],
         "days": lambda x: x * (datetime.date(2024, 3, 1) - datetime.date(2024, 2, 1)).days,
         "seconds": lambda x: x * datetime.timedelta(minutes=1).total_seconds() / 60,
         "enumeration": lambda x: [x * phase for phase in Phase][Phase.LAST],

@@ -53,23 +53,6 @@ def printed():
 
 
 @stateful("n 4")
-def running_average():
-    class Average(torch.nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.register_buffer("mean", torch.zeros(4))
-            self.calls = 0
-
-        def forward(self, x):
-            self.calls += 1
-            self.mean = self.mean * 0.9 + x.detach().mean(0) * 0.1
-            return x - self.mean
-
-    module = Average()
-    return module, module
-
-
-@stateful("n 4")
 def growing_cache_of_keys():
     class Attends(torch.nn.Module):
         def __init__(self) -> None:
@@ -84,18 +67,6 @@ def growing_cache_of_keys():
 
     module = Attends()
     return module, module
-
-
-@stateful("n m")
-def class_attribute():
-    class Shared:
-        calls = 0
-
-    def step(x):
-        Shared.calls += 1
-        return x + Shared.calls
-
-    return step, None
 
 
 @stateful("n m")

@@ -48,13 +48,6 @@ def random_many(x):
     )
 
 
-@program("n")
-def range_len_add(a):
-    for i in range(1, a.shape[0]):
-        a += 1
-    return a
-
-
 @program("n", thorough=True)
 def structseq(x):
     m = torch.stack([x, x]).max(0)

@@ -14,30 +14,6 @@ K = 3
 
 
 @stateful("n m")
-def nonlocal_tensor():
-    t = None
-
-    def f(x):
-        nonlocal t
-        r = x + (0 if t is None else t.sum())
-        t = x * 2
-        return r
-
-    return (f, None)
-
-
-@stateful("n m")
-def class_counter():
-    C = type("C", (), {"n": 0})
-
-    def f(x):
-        C.n += 1
-        return x * C.n
-
-    return (f, None)
-
-
-@stateful("n m")
 def lock_used():
     lock = threading.Lock()
     n = [0]
@@ -48,17 +24,6 @@ def lock_used():
         return x * n[0]
 
     return (f, n)
-
-
-@stateful("n m", thorough=True)
-def accumulates_in_list():
-    items = []
-
-    def f(x):
-        items.append(x.sum())
-        return sum(items)
-
-    return (f, items)
 
 
 @stateful("n m", thorough=True)
