@@ -40,7 +40,9 @@ HOT = {
     "solver/rungs": """
         box extremes factor isolate lemmas linear model multiplied prover refine residues rows split
         """,
-    "solver/decide": "assume consistency ladder minimal_core prover question quotient_lemmas rungs search selection slicing",
+    "solver/decide": """
+        assume consistency ladder minimal_core prover question quotient_lemmas rungs search selection slicing
+        """,
 }
 """The modules that a question goes through. Printing, the edges and the trusted checker stay as they are written, and
 so does the parser for any text: it walks as deep as a text is nested, for which compiled code has no room.
