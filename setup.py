@@ -33,14 +33,16 @@ HOT = {
     "solver/knowledge": """
         base by_intervals choices clamps comparisons decided_atoms differences disjunctions draft elimination equalities
         exact_quotients explain extremes factor_cancellation facts inequalities isolation laws maxima multiples
-        propagation quotients remainder roots samples shift single substitution symbols
+        propagation quotient_bounds quotients remainder roots samples shift single substitution symbols
         """,
     "solver/samples": "pushing repair replenish sampling shrinking variation witness witness_search",
     "solver/integer": "certificate derivation equalities lattice search simplex solving work_budget",
     "solver/rungs": """
         box extremes factor isolate lemmas linear model multiplied prover refine residues rows split
         """,
-    "solver/decide": "assume consistency ladder minimal_core prover question rungs search selection slicing",
+    "solver/decide": """
+        assume consistency ladder minimal_core prover question quotient_lemmas rungs search selection slicing
+        """,
 }
 """The modules that a question goes through. Printing, the edges and the trusted checker stay as they are written, and
 so does the parser for any text: it walks as deep as a text is nested, for which compiled code has no room.

@@ -1,4 +1,4 @@
-"""Lemmas about the quotients of a question: the sign of a divisor, or that a dividend is at least the divisor.
+"""Lemmas about the quotients of a question: the signs of their divisors.
 
 The laws of `n // d` need the sign of d, which bounds show where d is a symbol. Where it is a difference, the cheap
 rungs show it:
@@ -34,24 +34,21 @@ QUOTIENTS: Final = 4
 
 
 def quotient_lemmas(prover: LadderProver, facts: Facts, goal: Prop) -> list[ProofStep]:
-    """Inequalities about the quotients in a goal that bounds do not show."""
+    """The signs of the divisors in a goal that bounds do not show: `d >= 1` or `d <= -1` of a sum d."""
     quotients = [atom for atom in goal.schedule if atom.kind == "floordiv"]
     found = [_lemma(prover, facts, atom) for atom in quotients[:QUOTIENTS]]
     return [proof for proof in found if proof is not None]
 
 
 def _lemma(prover: LadderProver, facts: Facts, atom: Atom) -> ProofStep | None:
-    n, d = atom.args
-    assert isinstance(n, Expr) and isinstance(d, Expr)
-    if d.is_constant:
+    d = atom.args[1]
+    assert isinstance(d, Expr)
+    if len(d.terms) < 2:
         return None
     low, high = facts.low(d), facts.high(d)
-    if high is not None and high < 0:
+    if (low is not None and low > 0) or (high is not None and high < 0):
         return None
-    if low is None or low < 1:
-        return _proven(prover, facts, d - 1) or _proven(prover, facts, -d - 1) if len(d.terms) > 1 else None
-    least = facts.range_of(atom.monomial).lo
-    return _proven(prover, facts, n - d) if least is None or least < 1 else None
+    return _proven(prover, facts, d - 1) or _proven(prover, facts, -d - 1)
 
 
 def _proven(prover: LadderProver, facts: Facts, e: Expr) -> ProofStep | None:
