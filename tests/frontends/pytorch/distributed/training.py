@@ -58,6 +58,7 @@ def data_parallel(model: GPT2) -> nn.Module:
 
 def in_buckets(model: GPT2) -> nn.Module:
     """Torch splits the graph, so that gradients are exchanged bucket by bucket."""
+    dist._DEFAULT_FIRST_BUCKET_BYTES = 2000
     return DistributedDataParallel(model, bucket_cap_mb=0.005)
 
 
