@@ -291,13 +291,13 @@ def test_fullgraph_without_operators_has_no_active_error() -> None:
     assert compile(step, fullgraph=True)(torch.ones(3)) == step(torch.ones(3)) == "No active exception to reraise"
 
 
-@pytest.mark.parametrize("name", ["of an operator", "of Python", "of data"])
+@pytest.mark.parametrize("name", ["of an operator", "of Python", "of an index"])
 def test_a_call_that_raises_is_no_fallback(name: str, caplog: pytest.LogCaptureFixture) -> None:
     """Fails when a program's own error is said to make it run as Python, or keeps the next call from being a graph."""
     programs: dict[str, Callable[[torch.Tensor], object]] = {
         "of an operator": lambda x: x.view(-1, 4) * 2,
         "of Python": lambda x: x * [2, 3][x.shape[0] % 4],
-        "of data": lambda x: x[torch.tensor(5)] * 2,
+        "of an index": lambda x: x[5] * 2,
     }
     compiled = compile(programs[name], dynamic=True)
     for size in (3, 2, 8, 3, 12):
