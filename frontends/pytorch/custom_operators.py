@@ -34,10 +34,11 @@ from torch.utils._pytree import tree_leaves, tree_map
 
 from frontends.pytorch.errors import TraceError
 from frontends.pytorch.graphs.graph import Sizes, conditions_of
+from frontends.pytorch.meta_rules.registry import sizes_of
 from frontends.pytorch.recording.custom import RULES, TestedEnv, dtype_of, flat, is_list
 from frontends.pytorch.shape_env.symbols import whole
 from shapes.env import ShapeEnv
-from shapes.rules import Rule, Shape
+from shapes.rules import Rule
 from shapes.rules.registry import rules
 from shapes.symbolic.numbers import SymInt
 
@@ -137,7 +138,8 @@ def _fake(op: torch._ops.OpOverload, rule: Rule, *args: object, **kwargs: object
     first = next(leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor))
     sizes = TorchSizes(op.name())
     tested: Any = sizes  # in an environment's place
-    outputs = flat(rule(tested, *map(sizes.given, args), **{name: sizes.given(v) for name, v in kwargs.items()}))
+    named = {name: sizes_of(value, sizes.taken) for name, value in kwargs.items()}
+    outputs = flat(rule(tested, *[sizes_of(arg, sizes.taken) for arg in args], **named))
     sizes.check()
     made = [
         first.new_empty([sizes.result(size) for size in shape], dtype=dtype_of(shape, first.dtype)) for shape in outputs
@@ -155,20 +157,10 @@ class TorchSizes(TestedEnv):
         self._graph = torch.fx.Graph()
         self._sizes = Sizes(self._graph)
 
-    def given(self, value: object) -> Any:
-        """An argument of the operator, converted for its rule."""
-        if isinstance(value, torch.Tensor):
-            strides = [self.given(stride) for stride in value.stride()]
-            return Shape(
-                [self.given(size) for size in value.shape],
-                dtype=str(value.dtype).removeprefix("torch."),
-                strides=strides,
-            )
-        if isinstance(value, torch.SymInt):
-            return self._symbol(value)
-        return [self.given(item) for item in value] if isinstance(value, list | tuple) else value
-
-    def _symbol(self, value: torch.SymInt) -> SymInt | int:
+    def taken(self, value: Any) -> Any:
+        """A number of torch's, as the rule takes it."""
+        if not isinstance(value, torch.SymInt):
+            return value
         node = value.node
         if node.maybe_as_int() is not None:
             return int(value)

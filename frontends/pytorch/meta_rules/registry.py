@@ -10,7 +10,7 @@ import torch
 from torch._prims_common import number_type, type_to_dtype
 
 from frontends.operator_names.aten_operators import aten as vocabulary
-from frontends.pytorch.symbolic.metadata import Metadata
+from frontends.pytorch.symbolic.metadata import Metadata, name_of
 from frontends.pytorch.symbolic.node import value_of
 from frontends.pytorch.symbolic.tensor import Trace, Traced
 from shapes.environment.layout import contiguous_strides
@@ -64,8 +64,10 @@ def ruled(recorder: Trace, func: torch._ops.OpOverload, *args: object, **kwargs:
     return vocabulary[word_of(func)](recorder.env, *given, **named)
 
 
-def sizes_of(value: object) -> Ruled:
-    """An argument converted for a shape rule."""
+def sizes_of(
+    value: object, number: Callable[[Any], object] = value_of, shape: Callable[[torch.Tensor], Shape] | None = None
+) -> Ruled:
+    """An argument converted for a shape rule: `number` converts torch's symbolic numbers, `shape` tensors."""
     if type(value) is Metadata:
         return value.shape
     if isinstance(value, Shape):
@@ -73,11 +75,14 @@ def sizes_of(value: object) -> Ruled:
     if isinstance(value, Traced):
         return value.metadata.shape
     if isinstance(value, torch.Tensor):
-        return Shape(value.shape, dtype=str(value.dtype).removeprefix("torch."), strides=value.stride())
+        if shape is not None:
+            return shape(value)
+        sizes, strides = [[sizes_of(each, number) for each in axes] for axes in (value.shape, value.stride())]
+        return Shape(sizes, dtype=name_of(value.dtype), strides=strides)
     if isinstance(value, torch.SymInt | torch.SymFloat | torch.SymBool):
-        return value_of(value)
+        return number(value)
     if isinstance(value, list | tuple):
-        return [sizes_of(item) for item in value]
+        return [sizes_of(item, number, shape) for item in value]
     return value
 
 

@@ -29,7 +29,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils.weak import WeakIdKeyDictionary
 
 from frontends.operator_names.aten_operators import aten as vocabulary
-from frontends.pytorch.meta_rules.registry import word_of
+from frontends.pytorch.meta_rules.registry import sizes_of, word_of
 from frontends.pytorch.recording.contents import UNIQUE, Contents
 from frontends.pytorch.recording.operations import Operation, Recording, bound
 from frontends.pytorch.shape_env.translation import is_unbacked
@@ -209,11 +209,7 @@ class DataSizes:
 
     def _ruled(self, value: Any) -> Any:
         """An argument of a shape rule."""
-        if isinstance(value, torch.Tensor):
-            return self._shape(value, self._elements(value))
-        if isinstance(value, list | tuple):
-            return [self._ruled(each) for each in value]
-        return self._number(value) if isinstance(value, torch.SymInt) else value
+        return sizes_of(value, self._number, lambda tensor: self._shape(tensor, self._elements(tensor)))
 
     def _learn_total(self, func: Any, args: Sequence[Any], sizes: Sequence[Int]) -> None:
         """Other sizes that are made from the same elements are equal."""
