@@ -52,6 +52,7 @@ SESSIONS = {
         "machine words",
         "quotients over ranges a=-9 b=4 c=-10 d=-1",
         "divisor from zero up",
+        "sizes at least one",
     ],
     "modular": ["alignments a=16", "quotients of forms", "squares avoid residues", "chinese remainders"],
     "comparisons": ["triple of loops", "isolated quotients k=3"],
