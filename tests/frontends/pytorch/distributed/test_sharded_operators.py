@@ -7,9 +7,9 @@ import pytest
 from tests.frontends.pytorch.distributed.sharded_operators import judged, names
 
 
-def check(chosen: list[str], least: float) -> None:
+def check(chosen: list[str], least: float, gradients: bool = False) -> None:
     """Fails where an operator is wrong or raises, or where too few are graphs."""
-    found = judged(chosen)
+    found = judged(chosen, gradients)
     by_verdict = {verdict: [name for name in found if found[name][0] == verdict] for verdict in ("right", "eager")}
     assert {name: outcome for name, outcome in found.items() if outcome[0] in ("wrong", "error")} == {}
     captured = len(by_verdict["right"])
@@ -24,4 +24,16 @@ def test_samples() -> None:
 @pytest.mark.thorough
 def test_samples_of_more_operators() -> None:
     """As above, for one in 25 of the operators that eager torch has on DTensors: all of them take an hour."""
-    check(names()[::25], 0.6)
+    check(names()[::25], 0.9)
+
+
+@pytest.mark.thorough
+def test_products_and_checks() -> None:
+    """Products of three sizes, or checks of a factorization leave a graph of DTensors to eager."""
+    check(["nn.functional.adaptive_avg_pool2d", "linalg.ldl_factor"], 1)
+
+
+@pytest.mark.thorough
+def test_gradients_of_samples() -> None:
+    """A size of a gradient is recorded as computed of itself."""
+    check(["hstack", "linalg.cholesky_ex", "mm"], 1, gradients=True)
