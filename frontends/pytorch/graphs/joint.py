@@ -125,7 +125,8 @@ def missing_derivatives(outputs: Sequence[torch.Tensor]) -> dict[int, RuntimeErr
         raising = [node for node in _history([output.grad_fn]) if node.name() == NOT_IMPLEMENTED]
         if raising and _leaves(_history(raising)) == _leaves(whole):
             try:
-                max(raising, key=lambda node: int(node._sequence_nr()))(None)
+                # the first one to run: no other leads to it
+                max(raising, key=lambda node: len(_history([node]).intersection(raising)))(None)
             except RuntimeError as error:
                 # a traceback would keep the trace's tensors
                 found[place] = error.with_traceback(None)
