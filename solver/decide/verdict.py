@@ -119,7 +119,9 @@ class Decided(Answer):
         """The same answer under facts that include those at the leaves of its proof, with its core sought among them.
         """
         kind = Always if isinstance(self, Always) else Never
-        return kind(self.prop, self.domain, self.rung, self.found, included(facts))
+        verdict = kind(self.prop, self.domain, self.rung, self.found, included(facts))
+        verdict._used = self._used
+        return verdict
 
     def _minimize(self) -> None:
         if self._same is not None:

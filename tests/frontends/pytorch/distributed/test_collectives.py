@@ -119,7 +119,9 @@ def test_one_variant_of_each_collective() -> None:
     for found in run(2, partial(graphs, names=(*WHOLE, *BROKEN))):
         assert found is not None
         for name, (variants, breaks) in found.items():
-            assert len(breaks) == (name in BROKEN) and all(BROKEN[name] in cause for cause in breaks), (name, breaks)
+            # the rest after a break may break again, where it waits
+            assert bool(breaks) == (name in BROKEN), (name, breaks)
+            assert all(BROKEN[name] in cause for cause in breaks[:1]), (name, breaks)
             assert variants <= 1 + 2 * len(breaks), (name, variants)
 
 
