@@ -215,7 +215,7 @@ def figures(scores: Scores) -> dict[str, dict[str, float]]:
     """The share of always/never questions decided, in percent, and the seconds in all, by engine."""
     wholes = {name: together(files) for name, files in scores.items()}
     return {
-        name: {"decided": round(100 * whole.share, 2), "seconds": round(whole.total, 1)}
+        name: {"decided": round(100 * whole.share, 2), "seconds": round(whole.total, 2)}
         for name, whole in wholes.items()
     }
 
