@@ -228,7 +228,7 @@ class Asking(ABC):
             prop, domain = self._texts.get(text) or self._reader.parse(text)
             if domain is self._true:
                 known = questions.answers_now.get(prop)
-                if known is not None and known.lasting and known.facts is self._ledger.facts:
+                if known is not None and known.facts is self._ledger.facts and known.effort >= RANKS[effort]:
                     worded = known.worded
                     if worded is not None and worded[1] == text and worded[0] == self._table.epoch:
                         return worded[2]

@@ -68,6 +68,14 @@ class Answer:
         self.effort = effort if type(verdict) is GaveUp else MOST
         self.worded: tuple[int, str, Verdict] | None = None
 
+    def settled(self, facts: Facts) -> Verdict:
+        """The lasting verdict, its core sought among the present facts, as if nothing had been asked before."""
+        if self.facts is not facts:
+            assert isinstance(self.verdict, Always | Never)
+            self.verdict, self.worded = self.verdict.under(facts), None
+            self.facts = facts
+        return self.verdict
+
 
 class Questions:
     """Questions under the facts of a ledger, with the answers that stand."""
@@ -93,7 +101,7 @@ class Questions:
         """Decide whether the proposition follows from the facts, inside its domain."""
         key: Key = prop if domain is self.true else (prop, domain)
         known = self.answers_now.get(key)
-        if known is not None and known.lasting and known.facts is self.ledger.facts:
+        if known is not None and known.facts is self.ledger.facts and known.effort >= RANKS.get(effort, MOST):
             return known.verdict
         access = self._access
         with access.lock:
@@ -120,11 +128,8 @@ class Questions:
         facts = self.ledger.facts
         if known.facts is facts and known.effort >= RANKS.get(effort, MOST):
             return known.verdict
-        if isinstance(known.verdict, Always | Never):
-            # the core is sought among the present facts, as if nothing had been asked before
-            known.verdict, known.worded = known.verdict.under(facts), None
-            known.facts = facts
-            return known.verdict
+        if known.lasting:
+            return known.settled(facts)
         if known.facts is facts or not isinstance(known.verdict, Depends) or not self._admits(known):
             return None
         if self.ledger.ranges:
@@ -159,7 +164,7 @@ class Questions:
         facts = self.ledger.facts
         known = self.answers.values()
         return [
-            *[each.verdict for each in known if each.lasting],
+            *[each.settled(facts) for each in known if each.lasting],
             *[
                 each.verdict
                 for each in known

@@ -58,6 +58,22 @@ def test_a_core_does_not_depend_on_when_it_was_asked_first() -> None:
     assert cores[0] == cores[1]
 
 
+def test_a_core_has_no_fact_that_was_taken_back() -> None:
+    """A question that is asked again under facts that a rollback takes back keeps none of them as evidence."""
+    env = ShapeEnv(solvers=False)
+    env.sizes("b s", lo=0)
+    env.assume("b + s >= 9")
+    env.assume("s <= 2")
+    assert isinstance(env.ask("b >= 5"), Always)
+    mark = env.checkpoint()
+    env.assume("b >= 6")
+    env.ask("b >= 5")
+    env.rollback(mark)
+    (verdict,) = [each for each in env._questions.valid_verdicts() if str(each.prop) == "b >= 5"]
+    assert isinstance(verdict, Always) and verdict.check()
+    assert {fact.text for fact in verdict.core} == {"b + s >= 9", "s <= 2"}
+
+
 def test_what_is_no_proposition_is_refused(env: ShapeEnv) -> None:
     """Bad arguments end in a sentence, also where they cannot be looked up."""
     prop, _ = env.parse("b >= 1")
