@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from solver.decide.verdict import Always, Depends, GaveUp, Never, Verdict
 
 __version__ = "0.1.0"
-"""Of the distribution: `setup.cfg` reads it here."""
+"""The version of the distribution; `setup.cfg` reads it here."""
 
 __all__ = [
     "ShapeEnv",
@@ -80,7 +80,7 @@ _HOMES: Final = {
     "shapes.symbolic.numbers": ("SymInt", "SymBool", "SymFloat"),
     "shapes.guards.dispatch": ("Dispatch",),
 }
-"""Where names live that are neither errors nor functions over sizes."""
+"""The modules of names that are neither errors nor functions over sizes."""
 
 
 def _home(name: str) -> str | None:

@@ -38,7 +38,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("solver", "shapes", "backends", "frontends")
 ENGINE = ("tests/solver", "tests/properties")
 SECONDS = 60
-"""Of the processor that tests of one mutation take at most; a test that takes twice as much more hangs, and notices."""
+"""The processor time for the tests of one mutation; a test that takes twice as much more hangs, and notices."""
 MEMORY = 16 << 30
 """The memory limit of a mutation."""
 Place = tuple[str, str, int]
@@ -266,7 +266,7 @@ Functions = Mapping[Place, list[FunctionType]]
 
 
 def in_place(functions: Functions, new: Mapping[Place, CodeType]) -> dict[FunctionType, CodeType]:
-    """Which functions get which code."""
+    """The new code of each function, where its place has one that fits."""
     return {
         function: code
         for place, code in new.items()
@@ -328,7 +328,7 @@ class Mutating:
         return not any(report.failed for report in runtestprotocol(self.items[index], log=False, nextitem=after))
 
     def traced(self) -> tuple[dict[Place, list[int]], list[float]]:
-        """Which tests run each function, of those that pass, and how long each takes."""
+        """The passing tests that run each function, and the time that each takes."""
         reached: dict[Place, list[int]] = {}
         seconds = []
         seen: dict[int, CodeType] = {}
@@ -349,7 +349,7 @@ class Mutating:
         return reached, seconds
 
     def first_to_fail(self, at: Sequence[int], new: Mapping[FunctionType, CodeType]) -> str:
-        """Of some tests, the first that notices what takes the place of functions."""
+        """The first of some tests that notices what takes the place of functions."""
         resource.setrlimit(resource.RLIMIT_CPU, (3 * SECONDS, 3 * SECONDS))
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
         for function, code in new.items():

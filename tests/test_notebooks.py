@@ -24,7 +24,7 @@ STEPS = {
     "pytorch": ("first call", "fails at x.shape[1]=600 (In [1], line", "2 variants", "graph and kernels", "k0: for"),
     "serve": ("refuted", "4112", "smallest sizes", "proven", "(True, True)"),
 }
-"""What each notebook shows on its way."""
+"""The outputs that each notebook shows on its way."""
 
 
 def pages(notebook: nbformat.NotebookNode) -> list[str]:

@@ -1,4 +1,4 @@
-"""Which packages a question enters on its way from `ask` to the verdict.
+"""The packages that a question enters on its way from `ask` to the verdict.
 
     python -m tests.walk 'b*s % 64 == 0' --sizes 'b s' --assume 's % 16 == 0'
 

@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 from benchmarks.findings.record import Examined, Finding, first_line, under_way
-from benchmarks.findings.torch_meta import NEEDS_DATA, UNSUPPORTED
+from benchmarks.findings.torch_meta import NEEDS_DATA, UNSUPPORTED, Unsupported
 
 LIBRARY = "torch"
 MOST = 25
@@ -89,6 +89,8 @@ def compared(name: str, number: int, sample: Any) -> list[Finding] | None:
             given = sample.transform(_to_meta)
             with torch.device("meta"):
                 said = outputs_of(op(given.input, *given.args, **_on_meta(given.kwargs)))
+        except Unsupported:
+            return None
         except Exception as refusal:
             if type(refusal).__name__ in UNSUPPORTED or any(part in str(refusal) for part in NEEDS_DATA):
                 return None
@@ -149,7 +151,7 @@ def _to_meta(value: Any) -> Any:
     if not isinstance(value, torch.Tensor):
         return value
     if value.layout is not torch.strided:
-        raise NotImplementedError("sparse")
+        raise Unsupported("a sparse tensor")
     return torch.empty_strided(value.size(), value.stride(), dtype=value.dtype, device="meta")
 
 

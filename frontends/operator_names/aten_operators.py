@@ -144,7 +144,7 @@ RENAMED: Final = {
     "special.polygamma": {"input": "self"},
     "triangular_solve": {"b": "self"},
 }  # fmt: skip
-"""Where ATen's names differ from a rule's by more than `self` for `input`."""
+"""ATen's names that differ from a rule's by more than `self` for `input`."""
 
 
 def _like(name: str) -> Rule | None:

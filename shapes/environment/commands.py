@@ -50,7 +50,7 @@ class Commands:
         self.interner = reader.interner
         self.true = reader.true
         self._choices: dict[Prop, int] = {}
-        """Where an answer that is no knowledge was logged last."""
+        """The place at which an answer that is no knowledge was logged last."""
 
     # ------------------------------------------------------------------ facts
 

@@ -68,7 +68,7 @@ class SymbolTable:
         self.cancelled: dict[str, tuple[Atom, ...]] = {}
         """By text that was asked, its symbols that its normal form has lost, as long as `sides`."""
         self.epoch = 0
-        """How often texts were forgotten."""
+        """The number of times that texts were forgotten."""
         self._by_hint: dict[int, Atom] = {}
         self._unnamed = 0
 

@@ -34,6 +34,6 @@ class Entry(Generic[Found]):
     tests: dict[Path, Hashable]
     variant: Variant
     order: tuple[int, ...]
-    """Where each argument of the check is among those of the dispatch."""
+    """The position of each argument of the check among those of the dispatch."""
     positions: tuple[int, ...]
-    """Where each input of the check is among those of the dispatch."""
+    """The position of each input of the check among those of the dispatch."""

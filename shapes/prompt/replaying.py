@@ -9,7 +9,6 @@ One session is in memory at a time; of the answers only counts and times are kep
 
 from __future__ import annotations
 
-import gc
 import sys
 from array import array
 from collections import Counter
@@ -108,7 +107,7 @@ def replay_files(
         load_solvers()
     tally = Tally()
     total = sum(path.stat().st_size for path in map(Path, names) if path.is_file())
-    with _frozen(), _progress(total) as advance:
+    with _progress(total) as advance:
         for name in names:
             try:
                 with _opened(name) as raw:
@@ -132,20 +131,6 @@ def replay_files(
     if tally.errors:
         return FAILED
     return MALFORMED if tally.faults else UNREADABLE if tally.unreadable else 0
-
-
-@contextmanager
-def _frozen() -> Iterator[None]:
-    """Exempt the objects made by importing from garbage collection; in the end it is as before."""
-    if gc.get_freeze_count():
-        yield
-        return
-    gc.collect()
-    gc.freeze()
-    try:
-        yield
-    finally:
-        gc.unfreeze()
 
 
 def _opened(name: str) -> AbstractContextManager[BufferedReader]:

@@ -32,7 +32,7 @@ from shapes.rules.windows import require_at_least
 from shapes.symbolic.choices import Int, sym_ite, sym_min
 
 Placement = int | None
-"""How a tensor lies along an axis of a mesh: sharded along one of its own axes, or replicated."""
+"""The placement of a tensor along an axis of a mesh: sharded along one of its own axes, or replicated."""
 
 
 def ceildiv(size: Int, parts: Int) -> Int:

@@ -117,7 +117,7 @@ def with_axis(x: Shape, axis: int) -> Shape:
 PLACES: Final[dict[tuple[int, int], tuple[int, ...]]] = {
     (0, 1): (0,), (0, 2): (0, 0), (1, 2): (0,), (0, 3): (0, 0, 0), (1, 3): (0, 2), (2, 3): (2,),
 }  # fmt: skip
-"""Where a tensor of so few axes gets some of size 1 to have so many."""
+"""The positions of axes of size 1 that a tensor of so few axes gets to have so many."""
 
 
 def with_axes(x: Shape, rank: int) -> Shape:

@@ -155,7 +155,7 @@ class _Environment:
     sides: dict[str, Side] = field(default_factory=dict)
     clash: Clash | None = None
     ended: str | None = None
-    """Why no further line is looked at."""
+    """The reason for which no further line is looked at."""
     left_out: tuple[int, ...] = ()
     about: frozenset[str] | None = frozenset()
     """The names in the lines that were left out; None where they are not known."""

@@ -55,7 +55,7 @@ HOMES: Final = {
     "sampling": ("assignments",),
     "sizes": ("sizes_for",),
 }
-"""Where each public name is defined that is not one of the `strategies`."""
+"""The module of each public name that is not one of the `strategies`."""
 
 __all__ = [
     "Call",

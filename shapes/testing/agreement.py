@@ -106,7 +106,7 @@ def anything(place: int, size: int, start: int) -> tuple[int, int | None]:
 
 
 def something(place: int, size: int, start: int) -> tuple[int, int | None]:
-    """Of some sizes everything is known, of others that they are at least something."""
+    """The range of each size in turn: its value, a lower bound, both bounds, or any."""
     return ((size, size), (min(size, 2), None), (min(size, 1), max(size, 1)), (0, None))[(start + place) % 4]
 
 

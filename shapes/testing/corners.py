@@ -47,7 +47,7 @@ VIOLABLE: Final[tuple[Kind, ...]] = ("given", "guard", "assert")
 """Ranges are not violated unless asked for: they say what a size can be at all."""
 
 Violating = bool | str | Guard | Fact
-"""Which fact is to be violated: any of them, or the one with this text."""
+"""The fact to be violated: any of them, or the one with this text."""
 
 
 @dataclass(frozen=True, slots=True)

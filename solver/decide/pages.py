@@ -27,7 +27,7 @@ from solver.syntax.short_text import sizes_text
 SIZES_SHOWN: Final = 12
 
 Label = Callable[[Fact], str]
-"""Where a fact stands, in few words: the number of its line, usually."""
+"""The place of a fact in few words: the number of its line, usually."""
 
 STYLES: Final[dict[str, Style]] = {"always": "always", "never": "never", "depends": "depends", "gave up": "gave up"}
 

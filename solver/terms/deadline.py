@@ -23,7 +23,7 @@ clock: Callable[[], float] = perf_counter
 """In seconds; tests have clocks of their own."""
 
 _ends: Final[dict[int, float]] = {}
-"""When the question of a thread ends, as `clock` counts; empty most of the time."""
+"""The time at which the question of a thread ends, as `clock` counts; empty most of the time."""
 
 
 class Late(Exception):

@@ -65,7 +65,7 @@ def _operation(library: ModuleType, atom: Atom, values: dict[Atom, Any]) -> Any:
         case "ite", (Prop() as p, Expr() as e):
             return library.If(_proposition(library, p, values), _expression(library, e, values), library.IntVal(0))
         case _:
-            raise NotImplementedError(atom.kind)
+            raise ValueError(f"an operation without a translation: {atom.kind}")
 
 
 def _quotient(library: ModuleType, a: Any, b: Any) -> Any:

@@ -27,7 +27,7 @@ CAUSES: Final = {"generic_jump": "branch", "Unsupported Tensor.item()": "item()"
 """Prefixes of Dynamo's reasons, with our names."""
 RESUMED: Final = "torch_dynamo_resume_in_"
 BUCKETS: Final = "DDPOptimizer"
-"""How torch's reason begins where it splits a graph, so that gradients are exchanged while others are computed."""
+"""The beginning of torch's reason where it splits a graph, to exchange gradients while it computes others."""
 
 
 @dataclass(frozen=True, slots=True)

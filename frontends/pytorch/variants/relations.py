@@ -179,7 +179,7 @@ class Relations:
                     self.named.setdefault(word, Dim(word))
         self.conditions = list(dict.fromkeys([each for dim in self.named.values() for each in dim.where]))
         self.homes: dict[str, tuple[str, int]] = {}
-        """Where the value of a name is found: the first size that it is by itself."""
+        """The source of the value of a name: the first size that it is by itself."""
         for place, text in self.texts.items():
             if text in self.named:
                 self.homes.setdefault(text, place)

@@ -25,7 +25,7 @@ Path = tuple[int | str, ...]
 ALTERED: Final = st.sampled_from((False, False, True))
 """Draws whether a call is altered."""
 ENDS: Final = st.sampled_from((0, -1, 1))
-"""Which axis is changed; the first and the last are those that operators look at."""
+"""The axis that is changed; the first and the last are those that operators look at."""
 
 
 @st.composite

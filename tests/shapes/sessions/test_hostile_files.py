@@ -1,6 +1,5 @@
 """Recordings that were cut, damaged or made to do harm: one error with file and line, within bounded memory."""
 
-import gc
 import gzip
 import io
 import json
@@ -194,8 +193,6 @@ def test_what_is_no_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
             ShapeEnv.load(path)
         assert main(["replay", "--no-solver", str(path)]) == 66
         assert message in capsys.readouterr().err
-        # a program that replays lists its objects, and has its garbage collected, as before
-        assert gc.get_freeze_count() == 0
 
 
 def test_an_empty_file_has_no_session(tmp_path: Path) -> None:
