@@ -17,6 +17,8 @@ from typing import Any, Final
 import torch
 from torch.utils.checkpoint import checkpoint
 
+from frontends.pytorch.recording.randomness import checkpointed
+
 
 def taken(
     predicate: Any, then: Callable[..., Any], otherwise: Callable[..., Any], operands: Sequence[Any] = ()
@@ -114,4 +116,4 @@ def plain(target: Callable[..., Any]) -> Callable[..., Any]:
     """The public function for Dynamo's `target`."""
     if isinstance(target, torch._ops.HigherOrderOperator):
         return PLAIN.get(target.name(), target)
-    return target
+    return checkpointed if target is checkpoint else target

@@ -19,7 +19,7 @@ from frontends.pytorch.recording.callers import Versions, check_supported, refus
 from frontends.pytorch.recording.contents import Contents
 from frontends.pytorch.recording.inference import infer
 from frontends.pytorch.recording.operations import Argument, Operation, Recording, draws_numbers, replaced
-from frontends.pytorch.recording.randomness import Draws, draws_from_default
+from frontends.pytorch.recording.randomness import check_drawing
 from frontends.pytorch.recording.special import SPECIAL, refuse_control_flow
 from frontends.pytorch.symbolic import formulas
 from frontends.pytorch.symbolic.function_mode import Arguments, Keywords
@@ -48,8 +48,8 @@ class Recorder(Trace):
         self.detached: Final[set[Result]] = set()
         """Results that a detached tensor stands for."""
         self.contents: Final = Contents(self.recording, env)
-        self.draws: Final = Draws()
-        """The random numbers that may be drawn again."""
+        self.saves_draws = False
+        """True while a checkpoint saves the random numbers that are drawn."""
         self.versions: Final[Versions] = {}
         self._line: Final = StackWalk(skip=[TORCH])
         self._templates: dict[tuple[object, ...] | None, Template] = {}
@@ -76,8 +76,8 @@ class Recorder(Trace):
             done = special(self, func, args, kwargs or {})
             if done is not NotImplemented:
                 return done
-        if draws_numbers(func) and draws_from_default(kwargs):
-            return self.draws.drawn(self, func, args, kwargs or {}, lambda: self.operator(func, args, kwargs or {}))
+        if draws_numbers(func):
+            check_drawing(kwargs, self.saves_draws)
         return self.operator(func, args, kwargs or {})
 
     def operator(self, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords) -> Any:

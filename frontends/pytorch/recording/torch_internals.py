@@ -14,7 +14,6 @@
 | `py_kernels` of operators in `decompositions/`, `resampling` | C++ calls them too | as torch's |
 | `_is_non_overlapping_and_dense_or_false` of `torch._prims_common` | branches on each size | as torch's |
 | `_hop_compile_and_call` of `torch._higher_order_ops.utils` | compiles functions, which a trace refuses | as torch's |
-| `_checkpoint_without_reentrant_generator` of `torch.utils.checkpoint` (`randomness`) | draws nothing | as torch's |
 | `torch.compiler._is_compiling_flag` | transformers branches on data unless it is set | set, as by `torch.export` |
 
 Traces in several threads share the replacements; the last one removes them.
@@ -33,7 +32,6 @@ from torch import _prims_common
 from torch._higher_order_ops import utils as higher_order
 
 from frontends.pytorch.decompositions import COMPOSITES, standing_in
-from frontends.pytorch.recording import randomness
 from frontends.pytorch.recording.resampling import RESAMPLED
 from frontends.pytorch.recording.special import refuse_control_flow
 from frontends.pytorch.symbolic.node import TorchValue, ours
@@ -65,7 +63,6 @@ OPERATORS: Final = {**COMPOSITES, **RESAMPLED}
 REPLACED: Final[tuple[tuple[ModuleType, str, object], ...]] = (
     (_prims_common, DENSE.__name__, dense),
     (higher_order, "_hop_compile_and_call", compiled_functions),
-    (torch.utils.checkpoint, randomness.CHECKPOINTED.__name__, randomness.checkpointed),
     (torch.compiler, "_is_compiling_flag", True),
 )
 
