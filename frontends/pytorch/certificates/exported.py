@@ -6,24 +6,28 @@
     ...     def forward(self, x):
     ...         return x * 2 if x.shape[0] <= 64 else x
     >>> program = export(Net(), (torch.ones(8, 3),), dynamic_shapes=({0: Dim.AUTO, 1: Dim.AUTO},))
-    >>> [each.text for each in of_exported(program).conditions][:2]
-    ['s77 <= 64', 's77 >= 2']
+    >>> [each.text for each in of_exported(program).conditions][:3]
+    ['s77 >= 2', 's77 <= 64', 's27 >= 2']
 
-A program loaded from a file has no lines, and only those guards that the file has as text.
+Inputs have the names that they have in the program's graph. A program loaded from a file has no lines.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Final
 
 import sympy
 import torch
+from torch.utils._sympy.functions import FloorDiv
 
-from frontends.pytorch.certificates.shape_envs import Reader, first_use, solved
+from frontends.pytorch.certificates.shape_envs import first_use, of_environment
+from frontends.pytorch.shape_env.translation import is_unbacked
 from shapes.certification.certificates import Condition, Conditions
-from shapes.size_names import renamed
+from shapes.size_names import names_in, renamed
 
 CONSTANT: Final = "a constant of the exported program"
 EQUAL: Final = "one size of the exported program"
@@ -35,14 +39,6 @@ def of_exported(program: torch.export.ExportedProgram) -> Conditions:
     given = set(program.graph_signature.user_inputs)
     nodes = [node for node in program.graph.find_nodes(op="placeholder") if node.name in given]
     sizes = list(sizes_of([(node.name, node.meta.get("val")) for node in nodes]))
-    shapes = next((size.node.shape_env for _, size in sizes if isinstance(size, torch.SymInt)), None)
-    if shapes is not None and shapes.tracked_fakes:
-        # created in this process: it has the source of each size
-        called = {f"flat_args[{number}]": name for number, name in enumerate(program.graph_signature.user_inputs)}
-        tracked = [each for each in shapes.tracked_fakes if each.source.name.startswith("L[")][-len(nodes) :]
-        uses = {id(each.fake): first_use(node) for each, node in zip(tracked, nodes)}
-        reader = Reader(shapes, called=called, first_uses=uses)
-        return reader.read(more=[*ranges_of(program, reader.names, reader.solved)])
     expressions = {
         sympy.Symbol(name, integer=True): size.node.expr for name, size in sizes if isinstance(size, torch.SymInt)
     }
@@ -50,8 +46,7 @@ def of_exported(program: torch.export.ExportedProgram) -> Conditions:
     for name, expression in expressions.items():
         if expression.is_Symbol:
             names.setdefault(str(expression), str(name))
-    known = {*names, *map(str, expressions)}
-    derived = solved(expressions.items(), known)
+    derived = solved(expressions.items(), {*names, *map(str, expressions)})
     rest = [
         Condition(f"{name} == {size}", None, CONSTANT, static=True)
         for name, size in sizes
@@ -66,10 +61,17 @@ def of_exported(program: torch.export.ExportedProgram) -> Conditions:
     if getattr(program, "_guards_code", None) is None:
         rest.append(Condition("the guards of the program", fault="it does not have them as text"))
     rest += [Condition(flat(text, given)) for text in program._guards_code or ()]
-    inputs = [name for name, _ in sizes]
-    if shapes is None:
-        return Conditions(rest, inputs=frozenset(inputs))
-    return Reader(shapes, names).read(rest, inputs)
+    inputs = frozenset([name for name, _ in sizes])
+    shapes = next((size.node.shape_env for _, size in sizes if isinstance(size, torch.SymInt)), None)
+    if shapes is not None and shapes.tracked_fakes:
+        # created in this process: the same guards with their lines
+        tracked = [each for each in shapes.tracked_fakes if each.source.name.startswith("L[")][-len(nodes) :]
+        uses = {id(each.fake): first_use(node) for each, node in zip(tracked, nodes)}
+        called = {f"flat_args[{number}]": name for number, name in enumerate(program.graph_signature.user_inputs)}
+        for each in of_environment(shapes, called, uses).conditions:
+            text = flat(each.text, given)
+            rest += [replace(each, text=text)] if inputs.issuperset(names_in(text)) else []
+    return Conditions(rest, names=names, inputs=inputs)
 
 
 def flat(text: str, given: Collection[str]) -> str:
@@ -94,6 +96,21 @@ def ranges_of(
                 yield Condition(f"{text} >= {bounds.lower}", None, RANGE, derived=True)
             if bounds.upper.is_Integer and bounds.upper < 2**63 - 1:
                 yield Condition(f"{text} <= {bounds.upper}", None, RANGE, derived=True)
+
+
+def solved(
+    sizes: Iterable[tuple[sympy.Symbol, sympy.Expr]], names: Collection[str]
+) -> dict[sympy.Symbol, sympy.Expr]:
+    """For the `n` of a derived dimension, which is not a size, the number that a size determines: n is (x - 1)//4
+    where x is 4*n + 1. There is such an n if and only if both are equal for this one, which is a guard too."""
+    found: dict[sympy.Symbol, sympy.Expr] = {}
+    for size, expression in sizes:
+        for symbol in itertools.filterfalse(is_unbacked, expression.free_symbols):
+            factor = expression.coeff(symbol)
+            rest = sympy.expand(expression - factor * symbol)
+            if factor.is_Integer and factor > 0 and rest.is_Integer and str(size) in names and str(symbol) not in names:
+                found.setdefault(symbol, FloorDiv(size - rest, factor))
+    return found
 
 
 def sizes_of(values: list[tuple[str, object]]) -> Iterator[tuple[str, object]]:
