@@ -31,7 +31,7 @@ from frontends.pytorch.recording.aliasing import settle
 from frontends.pytorch.recording.arguments import known_arguments, with_offset
 from frontends.pytorch.recording.callers import brought_back, check_given, refuse_gradients, versions_of
 from frontends.pytorch.recording.inputs import Dynamic, Dynamism
-from frontends.pytorch.recording.marked import RESOLVE, refuse_negatives, settle_marked
+from frontends.pytorch.recording.marked import RESOLVE, refuse_negatives
 from frontends.pytorch.recording.overlap import find_overlaps
 from frontends.pytorch.recording.randomness import saving_plainly
 from frontends.pytorch.recording.reach import READS_OFFSET
@@ -166,9 +166,8 @@ def _traced(
             else:
                 # autograd records the graph itself, operator by operator
                 relations, bases = None, []
-            settle(recorder, [*outputs, *bases], ends=shared)
+            marks = settle(recorder, [*outputs, *bases], ends=shared)
             find_overlaps(recorder.recording)
-            marks = settle_marked(recorder, [*outputs, *bases])
             if marks:
                 if any(place >= len(outputs) for place in marks):
                     unsupported("a lazy conjugate or negative is returned with views of it", RESOLVE, None)

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 import torch
 
 from frontends.pytorch.errors import unsupported
-from frontends.pytorch.recording.marked import Mark
+from frontends.pytorch.recording.operations import Mark
 from frontends.pytorch.symbolic.tensor import Result, Traced
 
 if TYPE_CHECKING:

@@ -20,15 +20,17 @@ the call runs operator by operator.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 import torch
 
 from backends.results import Aliased
-from frontends.pytorch.errors import Unsupported
+from frontends.pytorch.errors import Unsupported, unsupported
+from frontends.pytorch.recording.marked import RESOLVE
 from frontends.pytorch.recording.operations import (
     Copy,
+    Mark,
     follow,
     is_custom,
     is_exchange,
@@ -49,6 +51,8 @@ if TYPE_CHECKING:
 aten: Final = torch.ops.aten
 
 
+CHANGED: Final = "a conjugate or a negative, which is a view, is changed in place, or what it is a view of"
+RETURNED: Final = "a conjugate or a negative is returned, which is a view that is marked as one"
 OF_SLICES: Final = "torch::autograd::CopySlices"
 """The autograd function of a write to a view; it copies, whatever the sizes."""
 
@@ -69,7 +73,7 @@ def clone(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwar
     apart = steps_apart(env, source.metadata)
     made = recorder.operator(func, args, kwargs)
     if few or apart:
-        recorder.recording.copies.append(Copy(before, made.result, few, apart, env.origin()))
+        recorder.recording.copies.append(Copy(before, made.result, env.origin(), few, apart))
     return made
 
 
@@ -93,16 +97,17 @@ def may_run_again(recorder: Recorder) -> bool:
     return not is_once and known.isdisjoint(recorder.recording.changed())
 
 
-def settle(recorder: Recorder, outputs: Iterable[object], *, ends: bool) -> None:
+def settle(recorder: Recorder, outputs: Sequence[object], *, ends: bool) -> dict[int, Mark]:
     """Guard the sizes of copies that are distinguishable from views; with `ends`, those that data decides are checked
-    by the graph, which ends a call by `Aliased`.
+    by the graph, which ends a call by `Aliased`. A conjugate or negative of a tensor that nobody else has may be
+    returned: the value has the outputs' indices at which one gets its mark.
 
     Raises:
-        Unsupported: such a copy is a view for the hints.
+        Unsupported: such a copy is a view for the hints, or always.
     """
     copies = recorder.recording.copies
     if not copies:
-        return
+        return {}
     roots: dict[Result, Result] = {}
     read: dict[Result, float] = {}
     writes: list[tuple[int, Result]] = []
@@ -121,23 +126,33 @@ def settle(recorder: Recorder, outputs: Iterable[object], *, ends: bool) -> None
         follow(operation, roots)
         if target._schema.is_mutable:
             writes += [(place, root(each)) for each in written_and_read(operation)[0]]
-    read.update(dict.fromkeys(map(root, results_of(list(outputs))), math.inf))
+    read.update(dict.fromkeys(map(root, results_of(outputs)), math.inf))
     read.update(dict.fromkeys([*recorder.given, *recorder.recording.constants], math.inf))
     ends = ends and may_run_again(recorder)
+    marked = {copy.made for copy in copies if copy.mark is not None}
+    again: dict[int, Mark] = {}
     for copy in copies:
         source, made = root(copy.source), root(copy.made)
         since = places.get(copy.made, -1)
-        for place, written in writes:
-            if place > since and (
-                (written is made and read.get(source, -1) > place) or (written is source and read.get(made, -1) > place)
-            ):
-                _guard(recorder, copy, ends)
-                break
-        else:
-            # with both, the caller observes aliasing, and may write to one: guarded if it is a copy for the hints
-            are_returned = read.get(source) == read.get(made) == math.inf
-            if are_returned and all(recorder.env.hint(size) != 1 for size in copy.sizes):
-                _guard(recorder, copy, ends)
+        is_changed = any(
+            (written is made and read.get(source, -1) > place) or (written is source and read.get(made, -1) > place)
+            for place, written in writes
+            if place > since
+        )
+        # the caller observes aliasing, and may write to one
+        are_returned = read.get(source) == read.get(made) == math.inf
+        if copy.mark is not None:
+            if is_changed:
+                unsupported(CHANGED, RESOLVE, copy.origin)
+            for place, value in enumerate(outputs):
+                if isinstance(value, Result) and root(value) is made:
+                    if value is not copy.made or source in marked or are_returned:
+                        unsupported(RETURNED, RESOLVE, None)
+                    again[place] = copy.mark
+        elif is_changed or (are_returned and all(recorder.env.hint(size) != 1 for size in copy.sizes)):
+            # with both returned, guarded if it is a copy for the hints
+            _guard(recorder, copy, ends)
+    return again
 
 
 def _guard(recorder: Recorder, copy: Copy, ends: bool) -> None:

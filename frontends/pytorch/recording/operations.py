@@ -11,7 +11,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -110,14 +110,26 @@ def _drops_nothing(operation: Operation) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
+class Mark:
+    """An output that must be a lazy conjugate or negative of a tensor that nobody else has: `computed` and `marked` are
+    inverse, so the result has the graph's values and gradient.
+    """
+
+    computed: Callable[[torch.Tensor], torch.Tensor]
+    marked: Callable[[torch.Tensor], torch.Tensor]
+
+
+@dataclass(frozen=True, slots=True)
 class Copy:
-    """A copy that may be a view if one of these sizes is 1, or if a condition in `apart` is false."""
+    """A copy that may be a view if one of these sizes is 1, or if a condition in `apart` is false; or a conjugate or
+    negative, which is a view with a mark in eager torch."""
 
     source: Result
     made: Result
-    sizes: tuple[SymInt, ...]
-    apart: tuple[SymBool, ...]
     origin: Origin | None
+    sizes: tuple[SymInt, ...] = ()
+    apart: tuple[SymBool, ...] = ()
+    mark: Mark | None = None
 
 
 @dataclass(slots=True)
@@ -127,9 +139,7 @@ class Recording:
     operations: list[Operation] = field(default_factory=list)
     constants: list[Result] = field(default_factory=list)
     copies: list[Copy] = field(default_factory=list)
-    """Copies that may be views at other sizes."""
-    marked: dict[Result, Result] = field(default_factory=dict)
-    """Conjugates and negatives that are views in eager, by their base."""
+    """Copies that are views in eager torch, or may be."""
     overlapping: list[str] = field(default_factory=list)
     """Mutations that may overlap their operands: these have no functional form."""
     inferred: dict[str, str] = field(default_factory=dict)
