@@ -117,8 +117,6 @@ class Values:
         target, self._is_of_function = operation.target, operation.is_of_function
         if target in STATISTICS:
             self._statistics(operation)
-        elif torch.Tag.inplace_view in target.tags:
-            self._inplace_view(operation)
         elif target._schema.is_mutable:
             self._mutation(operation)
         elif is_view(target):
@@ -138,18 +136,6 @@ class Values:
         for place, result in enumerate(operation.outputs):
             if isinstance(result, Result):
                 self._tensors[result] = Shared(parent.base, result, parent, operation, place)
-
-    def _inplace_view(self, operation: Operation) -> None:
-        """Functionalize `t_` and the like: the tensor becomes a view of its former value."""
-        result = operation.args[0]
-        alias = self.tensor(result)
-        plain = without_underscore(operation.target)
-        if plain is None or not is_view(plain) or alias.parent is None:
-            raise Unsupported(f"{operation.target} mutates its argument and has no functional variant")
-        view = replace(operation, target=plain)
-        source = self.current(alias.parent)
-        made = self._emit(plain, (source, *[self.argument(arg) for arg in view.args[1:]]), view, 0, result.metadata)
-        self._tensors[result] = Shared(alias.base, made, alias.parent, view)
 
     def _mutation(self, operation: Operation) -> None:
         schema = operation.target._schema

@@ -11,7 +11,7 @@ import importlib
 from typing import Final
 
 FAMILIES: Final = (
-    "data_dependent", "missing_meta", "storage", "pointwise", "views", "contiguous",
+    "data_dependent", "missing_meta", "pointwise", "views", "contiguous",
     "normalization", "convolution", "creation", "recurrent", "transforms",
 )  # fmt: skip
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 import torch
@@ -10,13 +10,13 @@ from torch._decomp import decomposition_table
 from torch.utils._pytree import tree_map
 
 from frontends.pytorch.errors import Unsupported
-from frontends.pytorch.recording.operations import is_written
 from frontends.pytorch.symbolic.function_mode import Arguments, Function, Keywords
-from frontends.pytorch.symbolic.metadata import Metadata, Template
+from frontends.pytorch.symbolic.metadata import Template
 from frontends.pytorch.symbolic.tensor import Trace, Traced
 
 RESIZED: Final = "tried to directly modify sizes for customized tensor"
 """C++'s message for resizing a tensor with symbolic sizes."""
+OTHER_SIZES: Final = "{}: the tensor passed as out= is resized to the result; pass one with the result's sizes"
 WANTS_NUMBERS: Final = "dispatch_on_subclass called with NO overloaded args"
 """The error of a C++ meta function that reads a symbolic size as a concrete one."""
 
@@ -64,9 +64,7 @@ def by_meta(
         output = decomposed(*on_meta_args, **on_meta_kwargs)
     except RuntimeError as error:
         if RESIZED in str(error):
-            raise Unsupported(
-                f"{func}: the tensor passed as out= is resized to the result; pass one with the result's sizes"
-            ) from error
+            raise Unsupported(OTHER_SIZES.format(func)) from error
         if WANTS_NUMBERS not in str(error) or mutates:
             raise
         output = func(*tree_map(with_numbers, on_meta_args), **tree_map(with_numbers, on_meta_kwargs))
@@ -79,31 +77,16 @@ def by_meta(
             return recorder.kinds.of_tensor(value, device)
         return None
 
-    renames = tuple(renamed(recorder, tensors, twins)) if may_rename(func) else ()
+    if any(argument.is_out for argument in func._schema.arguments):
+        for place, twin in twins.items():
+            before = tensors[place].metadata
+            if recorder.kinds.of_tensor(twin, before.device) is not before:
+                raise Unsupported(OTHER_SIZES.format(func))
     if isinstance(output, list):
-        return Template([piece(value) for value in output], renames=renames)
+        return Template([piece(value) for value in output])
     if isinstance(output, tuple):
-        return Template(tuple([piece(value) for value in output]), renames=renames)
-    return Template(piece(output), renames=renames)
-
-
-def may_rename(func: torch._ops.OpOverload) -> bool:
-    """Return True if an operator may change an argument's sizes or strides."""
-    return torch.Tag.inplace_view in func.tags or any(
-        argument.is_out or (is_written(argument) and argument.kwarg_only)
-        for argument in func._schema.arguments
-    )
-
-
-def renamed(
-    recorder: Trace, tensors: Sequence[Traced], twins: dict[int, torch.Tensor]
-) -> Iterator[tuple[int, Metadata]]:
-    """The arguments whose twins' metadata have changed."""
-    for place, twin in twins.items():
-        before = tensors[place].metadata
-        after = recorder.kinds.of_tensor(twin, before.device)
-        if after is not before:
-            yield place, after
+        return Template(tuple([piece(value) for value in output]))
+    return Template(piece(output))
 
 
 def with_numbers(value: object) -> object:

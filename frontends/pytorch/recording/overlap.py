@@ -38,7 +38,7 @@ def find_overlaps(recording: Recording) -> None:
             follow(operation, roots)
             if target is aten.as_strided.default or operation.args[0] in strided:
                 strided.update(results_of(operation.output))
-        elif target._schema.is_mutable and target.namespace == "aten" and torch.Tag.inplace_view not in target.tags:
+        elif target._schema.is_mutable and target.namespace == "aten":
             if _overlaps(operation, roots, strided):
                 recording.overlapping.append(f"{target} may read elements that it writes")
 

@@ -38,7 +38,7 @@ READS_OFFSET: Final = frozenset(
 """Operators that depend on the storage offset."""
 
 
-@special(aten.as_strided.default, aten.as_strided_.default)
+@special(aten.as_strided.default)
 def as_strided(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords) -> object:
     """A view, with guards that all of its elements are in known memory."""
     source, env = args[0], recorder.env

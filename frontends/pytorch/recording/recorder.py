@@ -18,7 +18,7 @@ from frontends.pytorch.errors import unsupported
 from frontends.pytorch.recording.callers import Versions, check_supported, refuse_followed_writes
 from frontends.pytorch.recording.contents import Contents
 from frontends.pytorch.recording.inference import infer
-from frontends.pytorch.recording.operations import Argument, Operation, Recording, draws_numbers, replaced
+from frontends.pytorch.recording.operations import Argument, Operation, Recording, draws_numbers, is_view
 from frontends.pytorch.recording.randomness import check_drawing
 from frontends.pytorch.recording.special import SPECIAL, refuse_control_flow
 from frontends.pytorch.symbolic import formulas
@@ -71,6 +71,8 @@ class Recorder(Trace):
             return NotImplemented
         if torch.is_inference_mode_enabled() is not self._is_inference:
             unsupported("inference mode is entered or left", "torch.no_grad(), or enter it around the call")
+        if torch.Tag.inplace_view in func.tags and func is not torch.ops.aten.detach_.default:
+            return self._viewed_in_place(func, args, kwargs or {})
         special = SPECIAL.get(func)
         if special is not None:
             done = special(self, func, args, kwargs or {})
@@ -101,8 +103,6 @@ class Recorder(Trace):
                 self._templates[signature] = template
         if func._schema.is_mutable and torch.is_grad_enabled():
             refuse_followed_writes(func, args, kwargs, tensors)
-        if template.renames:
-            converted, named = self._apart(template, tensors, converted, named)
         if template.inferred:
             self.recording.inferred[func.name()] = template.inferred
         return self._record(func, converted, named, template, tensors)
@@ -211,28 +211,20 @@ class Recorder(Trace):
         """The graph value of a tensor."""
         return self.lift(tensor).result
 
-    def _apart(
-        self, template: Template, tensors: Sequence[Traced], args: tuple[Argument, ...], kwargs: dict[str, Argument]
-    ) -> tuple[tuple[Argument, ...], dict[str, Argument]]:
-        """Give the argument of an operator such as `t_` a new graph value.
-
-        Other tensors with the same value keep their sizes.
+    def _viewed_in_place(self, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords) -> object:
+        """Make a tensor a view of what it was, as `t_` does; other tensors with the same value keep their sizes.
 
         Raises:
-            Unsupported: it is an argument of the traced function, or another tensor of the program.
+            Unsupported: its memory changes, or it is an argument of the traced function, or another tensor of the
+                program.
         """
-        fresh: dict[Result, Result] = {}
-        for place, metadata in template.renames:
-            tensor = tensors[place]
-            if tensor.lifted is not None or tensor.is_given:
-                unsupported("a tensor of the caller changes its sizes in place", "do it outside of the function")
-            before = tensor.result
-            alias = fresh[before] = self.recording.result(metadata)
-            self.recording.operations.append(
-                Operation(torch.ops.aten.alias.default, (before,), {}, alias, self.backward)
-            )
-            become(tensor, metadata, alias)
-        return (
-            tuple([replaced(value, fresh) for value in args]),
-            {name: replaced(value, fresh) for name, value in kwargs.items()},
-        )
+        tensor = args[0]
+        if not isinstance(tensor, Traced) or tensor.is_given:
+            unsupported("a tensor of the caller changes its sizes in place", "do it outside of the function")
+        packet = getattr(torch.ops.aten, func._schema.name.removeprefix("aten::").removesuffix("_"), None)
+        plain = getattr(packet, func._overloadname, None)
+        if plain is None or not is_view(plain):
+            unsupported(f"{func}: the memory of a tensor changes", "make another tensor")
+        made = SPECIAL.get(plain, Recorder.operator)(self, plain, args, kwargs)
+        become(tensor, made.metadata, made.result)
+        return tensor

@@ -94,14 +94,12 @@ class Template:
     """The predicted result of an operator: metadata, the index of a returned argument, None, or a list or tuple of
     these.
 
-    `once`: another call with the same metadata may have another result. `renames`: the indices of arguments whose
-    metadata the operator changes, as `t_` and `resize_` do. `inferred`: the rule, if it was inferred by running the
-    operator.
+    `once`: another call with the same metadata may have another result. `inferred`: the rule, if it was inferred by
+    running the operator.
     """
 
     output: object
     once: bool = False
-    renames: tuple[tuple[int, Metadata], ...] = ()
     inferred: str = ""
 
 

@@ -13,10 +13,10 @@ from collections.abc import Callable
 import pytest
 import torch
 from torch.fx.experimental.proxy_tensor import make_fx
-from torch.utils.checkpoint import checkpoint
 
 from frontends.pytorch import Variant, trace
-from frontends.pytorch.errors import EscapedTensor, Unsupported
+from frontends.pytorch.errors import EscapedTensor
+from frontends.pytorch.recording.randomness import checkpointed
 from frontends.pytorch.recording.torch_internals import OPERATORS, REPLACED
 from shapes.errors import ShapeError
 from tests.frontends.pytorch.observed import left_behind
@@ -33,7 +33,7 @@ KEPT = {
     "layer": lambda x: layer(x),
     "views": lambda x: (x, x[1:], x.t()),
     "data": lambda x: x[x > 0] * 2,
-    "draws": lambda x: checkpoint(torch.dropout, x, 0.5, True, use_reentrant=False),
+    "draws": lambda x: checkpointed(torch.dropout, x, 0.5, True, use_reentrant=False),
     "raises": raises,
     "refused": lambda x: x if x.sum() > 0 else -x,
 }
@@ -130,7 +130,7 @@ def twice(x: torch.Tensor) -> torch.Tensor:
 
 
 def nested(x: torch.Tensor) -> torch.Tensor:
-    return torch.dropout(checkpoint(twice, x.exp(), use_reentrant=False).sin(), 0.3, True)
+    return torch.dropout(checkpointed(twice, x.exp(), use_reentrant=False).sin(), 0.3, True)
 
 
 def test_a_trace_draws_nothing() -> None:
@@ -141,16 +141,3 @@ def test_a_trace_draws_nothing() -> None:
     x = torch.ones(3, 2, requires_grad=True)
     trace(nested, (x,), gradients=True)
     assert torch.equal(torch.get_rng_state(), state)
-
-
-def test_a_block_that_draws_otherwise() -> None:
-    """A block that draws other numbers when it is recomputed is refused."""
-    count = [0]
-
-    def block(x: torch.Tensor) -> torch.Tensor:
-        count[0] += 1
-        return torch.dropout(x.exp(), 0.1 * count[0], True).exp()
-
-    with pytest.raises(Unsupported, match="draws other random numbers than the first time"):
-        x = torch.randn(3, requires_grad=True)
-        trace(lambda x: checkpoint(block, x, use_reentrant=False), (x,), gradients=True)

@@ -8,7 +8,6 @@ import pytest
 import torch
 
 from frontends.pytorch import trace
-from frontends.pytorch.errors import Unsupported
 from frontends.pytorch.graphs.functional import functional
 from tests.frontends.pytorch import test_mutation
 from tests.frontends.pytorch.against_eager import Program, agrees_at
@@ -78,10 +77,3 @@ def test_random_numbers() -> None:
         return torch.nn.functional.dropout(x, 0.5) + y
 
     agrees(program, (randn(4, 3),), (randn(5, 2),))
-
-
-@pytest.mark.parametrize("program", [test_mutation.resized_smaller])
-def test_refused(program: Program) -> None:
-    """Fails when memory that grows or moves is left out without a word."""
-    with pytest.raises(Unsupported, match="mutates its argument"):
-        functional(trace(program, (randn(4, 3),)))
