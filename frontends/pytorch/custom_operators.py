@@ -16,7 +16,8 @@
     >>> variant.graph(torch.randn(4, 6))[0].shape
     torch.Size([4, 2, 3])
 
-`window.check(...)` compares rule and kernel at many sizes (`shapes.testing.check_rule`),
+`window.check(...)` compares rule and kernel at many sizes (`shapes.testing.check_rule`), `window.infer_shape_rule(...)`
+finds the rule by running the kernel on samples, for an operator without one,
 `window.gradient(backward, save)` is the gradient, `window.kernel("cuda")` another kernel.
 
 Torch's own tracers (Dynamo, export, make_fx) call the rule with their symbolic sizes: it runs on sizes of this engine,
@@ -86,6 +87,19 @@ class CustomOperator:
         self.rule = RULES[self.op] = rules.rule(self.name.replace("::", "."))(function)
         self._definition.register_fake(functools.partial(_fake, self.op, self.rule))
         return function
+
+    def infer_shape_rule(self, **arguments: Any) -> Rule:
+        """Infer the shape rule by running the kernel on samples until no more of them disagree; `arguments` are
+        strategies for single parameters.
+
+        Raises:
+            NotInferred: nothing explains the sizes.
+        """
+        from shapes.testing import infer_rule
+
+        found = infer_rule(self._definition._init_fn, name=self.name, tensors="torch", **arguments)
+        self.shape_rule(found.function)
+        return found
 
     def kernel(self, device: str) -> Callable[[Kernel], Kernel]:
         """Register a kernel for another device."""

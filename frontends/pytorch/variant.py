@@ -70,11 +70,6 @@ class Variant(Captured):
     def guards(self) -> tuple[Guard, ...]:
         return self.env.guards()
 
-    @property
-    def inferred_rules(self) -> dict[str, str]:
-        """The custom operators without a shape rule, each with the rule inferred by running it."""
-        return self.recording.inferred
-
     def run_by(
         self,
         backend: AnyBackend,

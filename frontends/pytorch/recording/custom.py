@@ -1,9 +1,6 @@
-"""Predictions of operators of a program's own: by a shape rule, a fake implementation, or samples.
+"""Predictions of operators of a program's own: by a shape rule, or a fake implementation.
 
     >>> from frontends.pytorch.custom_operators import custom_op  # registers its rules in RULES
-
-Operators of `torch.library` are traced by their fake implementation. Without one, the operator runs on samples, and a
-rule is inferred from them (`shapes.testing.infer_rule`): it is listed in `variant.inferred_rules`.
 
 A rule or fake implementation is a prediction: each result is compared with it at run time (`backends.results`), and so
 are a rule's facts about unbacked values. A schema's mutated arguments are trusted: a kernel that mutates another one is
@@ -12,21 +9,17 @@ not detected.
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
 import torch
 from torch._library import fake_impl, simple_registry
 from torch._library.utils import has_fake_kernel
-from torch.utils._python_dispatch import _disable_current_modes
-from torch.utils._pytree import tree_leaves
 
 from frontends.pytorch.errors import TraceError, unsupported
 from frontends.pytorch.meta_rules.registry import sizes_of
 from frontends.pytorch.recording.meta import by_meta
-from frontends.pytorch.recording.operations import bound
 from frontends.pytorch.symbolic.function_mode import Arguments, Keywords
 from frontends.pytorch.symbolic.metadata import Template
 from frontends.pytorch.symbolic.tensor import Trace, Traced
@@ -36,14 +29,16 @@ from shapes.rules import Rule, Shape
 
 RULES: Final[dict[object, Rule]] = {}
 """The shape rules of custom operators."""
-
-# ---------------------------------------------------------------------- in a trace
-
+WRITE_ONE: Final = "custom_op(...).shape_rule or infer_shape_rule gives it one, or torch.library.register_fake"
 
 def template(
     recorder: Trace, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords, tensors: Sequence[Traced]
 ) -> Template:
-    """Predict a custom operator's results by its rule, its fake implementation, or an inferred rule."""
+    """Predict a custom operator's results by its rule or its fake implementation.
+
+    Raises:
+        TraceError: it has neither.
+    """
     if not all(is_tensors(each.type) for each in func._schema.returns) or (
         len(func._schema.returns) > 1 and is_list(func)
     ):
@@ -55,10 +50,8 @@ def template(
         with DynamicSizes(recorder, func.name()) as sizes:
             found = by_meta(recorder, func, args, kwargs, tensors, run=func if fake is None else fake)
         return replace(found, once=True) if sizes.used else found
-    inferred = ""
     if rule is None:
-        rule = _inferred(func, args, kwargs)
-        inferred = rule.__doc__ or rule.name
+        raise TraceError(f"{func.name()} has no shape rule: {WRITE_ONE}")
     env = recorder.env
     before = len(env.symbols)
     named = {name: sizes_of(value) for name, value in kwargs.items()}
@@ -69,7 +62,7 @@ def template(
     device = like.device if like is not None else torch.get_default_device()
     kinds = [recorder.kinds.laid(list(shape), None, 0, dtype_of(shape, dtype), device) for shape in flat(outputs)]
     output: object = kinds if is_list(func) else kinds[0] if len(func._schema.returns) == 1 else tuple(kinds)
-    return Template(output, once=len(env.symbols) > before, inferred=inferred)
+    return Template(output, once=len(env.symbols) > before)
 
 
 def predicted_by(func: torch._ops.OpOverload) -> str:
@@ -78,7 +71,7 @@ def predicted_by(func: torch._ops.OpOverload) -> str:
     if rule is not None:
         code = getattr(rule.function, "__code__", None)
         return f"the shape rule {rule.name}" + (f" ({code.co_filename}:{code.co_firstlineno})" if code else "")
-    return "its fake implementation" if has_fake_kernel(func) else "the rule that was inferred from samples"
+    return "its fake implementation"
 
 
 class TestedEnv:
@@ -128,107 +121,6 @@ class DynamicSizes:
 
     def __exit__(self, *error: object) -> None:
         self._setting.__exit__(*error)
-
-
-# ---------------------------------------------------------------------- inferring
-
-_found: Final[dict[object, Rule]] = {}
-UNSIGNED: Final = (torch.bool, torch.uint8)
-
-
-def _inferred(func: torch._ops.OpOverload, args: Sequence[object], kwargs: Mapping[str, object]) -> Rule:
-    """Infer a rule by running the operator.
-
-    Raises:
-        TraceError: none was found, or samples of its arguments cannot be generated.
-    """
-    given = {argument.name: value for argument, value in bound(func, args, kwargs)}
-    key = (func, *[(name, _described(value)) for name, value in given.items()])
-    found = _found.get(key)
-    if found is None:
-        with _disable_current_modes(), torch._C.DisableTorchFunction(), torch.no_grad():
-            found = _found[key] = _rule_of(func, given)
-    return found
-
-
-def _described(value: object) -> object:
-    if isinstance(value, torch.Tensor):
-        return (value.dim(), value.dtype)
-    return "int" if isinstance(value, int | torch.SymInt) and not isinstance(value, bool) else repr(value)
-
-
-CONTENTS: Final[tuple[Callable[[torch.Tensor], torch.Tensor], ...]] = (
-    torch.zeros_like,
-    lambda x: torch.ones_like(x).neg() if x.dtype not in UNSIGNED else torch.ones_like(x),
-    lambda x: (torch.arange(x.numel()).reshape(x.shape) % 2).to(x.dtype),
-)
-"""Element values for samples: the result sizes must not depend on them."""
-
-
-def _rule_of(func: torch._ops.OpOverload, given: Mapping[str, object]) -> Rule:
-    from hypothesis import strategies as st
-
-    from shapes.testing import Call, infer_rule
-    from shapes.testing.calls import Input
-    from shapes.testing.inferring import NotInferred
-    from shapes.testing.references.torch_eager import tensor_of as real_tensor
-
-    varied: dict[str, Any] = {}  # strategies, among the keyword arguments of `infer_rule`
-    for name, value in given.items():
-        if isinstance(value, torch.Tensor):
-            axes, dtype = value.dim(), str(value.dtype).removeprefix("torch.")
-            varied[name] = st.lists(st.integers(0, 6), min_size=axes, max_size=axes).map(
-                functools.partial(Input, dtype=dtype, low=0, high=2)
-            )
-        elif isinstance(value, int | torch.SymInt) and not isinstance(value, bool):
-            varied[name] = st.integers(0, 6)
-        elif any(isinstance(leaf, torch.Tensor | torch.SymInt) for leaf in tree_leaves(value)):
-            raise TraceError(
-                f"{func.name()} has no shape rule, and takes several tensors or sizes in `{name}`: write a rule"
-            )
-    # the cached search holds no traced tensor
-    fixed = {name: value for name, value in given.items() if name not in varied}
-    results: list[torch.Tensor] = []
-
-    def made(values: Sequence[object]) -> list[torch.Tensor] | None:
-        """The operator's results for these arguments; None if it fails on them."""
-        try:
-            found = func(**{**fixed, **dict(zip(varied, values))})
-        except Exception:
-            return None
-        return [leaf for leaf in tree_leaves(found) if isinstance(leaf, torch.Tensor)]
-
-    def reference(call: Call) -> tuple[tuple[int, ...], ...] | None:
-        values, _ = call.replaced(real_tensor)
-        outputs = made(values)
-        if outputs is None:
-            return None
-        results[:] = outputs
-        if not all(output.is_contiguous() for output in outputs):
-            raise TraceError(f"{func.name()} has no shape rule, and its results are not contiguous: write a rule")
-        sizes = tuple([tuple(output.shape) for output in outputs])
-        for contents in CONTENTS:
-            others = made([contents(value) if isinstance(value, torch.Tensor) else value for value in values])
-            if others is not None and tuple([tuple(output.shape) for output in others]) != sizes:
-                raise TraceError(f"{func.name()} has no shape rule, and its sizes depend on elements: write a rule")
-        return sizes
-
-    try:
-        rule = infer_rule(reference, 500, name=func.name().replace("::", "."), examples=200, **varied)
-    except NotInferred as error:
-        raise TraceError(
-            f"{func.name()} has no shape rule, and none was inferred by running it: {error}; write a rule"
-            " (custom_op(...).shape_rule, or torch.library.register_fake)"
-        ) from error
-    dtypes = [str(output.dtype).removeprefix("torch.") for output in results]
-
-    def typed(env: ShapeEnv, *args: object, **kwargs: object) -> tuple[Shape, ...]:
-        named = {argument.name: value for argument, value in bound(func, args, kwargs)}
-        shapes = flat(rule(env, *[named[name] for name in varied]))
-        return tuple([Shape(shape, dtype=dtype) for shape, dtype in zip(shapes, dtypes, strict=True)])
-
-    typed.__doc__ = rule.__doc__
-    return Rule(rule.name, typed)
 
 
 def flat(outputs: Any) -> list[Shape]:

@@ -142,8 +142,6 @@ class Recording:
     """Copies that are views in eager torch, or may be."""
     overlapping: list[str] = field(default_factory=list)
     """Mutations that may overlap their operands: these have no functional form."""
-    inferred: dict[str, str] = field(default_factory=dict)
-    """Rules inferred by running operators: name and text."""
     count: int = 0
 
     def result(self, metadata: Metadata | None, constant: torch.Tensor | None = None) -> Result:

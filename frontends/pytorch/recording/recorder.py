@@ -103,8 +103,6 @@ class Recorder(Trace):
                 self._templates[signature] = template
         if func._schema.is_mutable and torch.is_grad_enabled():
             refuse_followed_writes(func, args, kwargs, tensors)
-        if template.inferred:
-            self.recording.inferred[func.name()] = template.inferred
         return self._record(func, converted, named, template, tensors)
 
     def _record(

@@ -94,13 +94,11 @@ class Template:
     """The predicted result of an operator: metadata, the index of a returned argument, None, or a list or tuple of
     these.
 
-    `once`: another call with the same metadata may have another result. `inferred`: the rule, if it was inferred by
-    running the operator.
+    `once`: another call with the same metadata may have another result.
     """
 
     output: object
     once: bool = False
-    inferred: str = ""
 
 
 class Kinds:

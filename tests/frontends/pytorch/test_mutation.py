@@ -173,7 +173,7 @@ def test_one_argument(program: Program) -> None:
 @pytest.mark.parametrize("program", [given_tensor_resized, set_to_another, lambda x, y: resized(x * y)])
 def test_other_memory(program: Program) -> None:
     """Fails when `resize_`, `set_` or `out=` leave the wrong tensor changed: a trace refuses them."""
-    with pytest.raises(Unsupported, match="the memory of a tensor changes|resized to the result"):
+    with pytest.raises(Unsupported, match=r"the memory of a tensor changes|resized to the result"):
         trace(program, (randn(4, 3), randn(4, 3)))
     compiled = compile(program, dynamic=True)
     for sizes in ((4, 3), (7, 5)):
