@@ -18,7 +18,7 @@ from torch._library import fake_impl, simple_registry
 from torch._library.utils import has_fake_kernel
 
 from frontends.pytorch.errors import TraceError, unsupported
-from frontends.pytorch.meta_rules.registry import sizes_of
+from frontends.pytorch.meta_rules.registry import made, sizes_of
 from frontends.pytorch.recording.meta import by_meta
 from frontends.pytorch.symbolic.function_mode import Arguments, Keywords
 from frontends.pytorch.symbolic.metadata import Template
@@ -30,6 +30,7 @@ from shapes.rules import Rule, Shape
 RULES: Final[dict[object, Rule]] = {}
 """The shape rules of custom operators."""
 WRITE_ONE: Final = "custom_op(...).shape_rule or infer_shape_rule gives it one, or torch.library.register_fake"
+
 
 def template(
     recorder: Trace, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords, tensors: Sequence[Traced]
@@ -58,9 +59,9 @@ def template(
     tested: Any = TestedEnv(env, func.name())  # in an environment's place
     outputs = rule(tested, *[sizes_of(arg) for arg in args], **named)
     like = next((tensor.metadata for tensor in tensors), None)
-    dtype = like.dtype if like is not None else torch.get_default_dtype()
-    device = like.device if like is not None else torch.get_default_device()
-    kinds = [recorder.kinds.laid(list(shape), None, 0, dtype_of(shape, dtype), device) for shape in flat(outputs)]
+    if like is None:
+        like = recorder.kinds.of((), (), 0, torch.get_default_dtype(), torch.get_default_device())
+    kinds = made(recorder, flat(outputs), like)
     output: object = kinds if is_list(func) else kinds[0] if len(func._schema.returns) == 1 else tuple(kinds)
     return Template(output, once=len(env.symbols) > before)
 

@@ -15,10 +15,13 @@ import torch
 
 from frontends.pytorch.decompositions.registry import is_composite
 from frontends.pytorch.errors import unsupported
+from frontends.pytorch.meta_rules.corrected import MEANT, corrected
+from frontends.pytorch.meta_rules.registry import ONCE, RULES
 from frontends.pytorch.recording.callers import Versions, check_supported, refuse_followed_writes
 from frontends.pytorch.recording.contents import Contents
-from frontends.pytorch.recording.inference import infer
-from frontends.pytorch.recording.operations import Argument, Operation, Recording, draws_numbers, is_view
+from frontends.pytorch.recording.custom import template
+from frontends.pytorch.recording.meta import by_meta
+from frontends.pytorch.recording.operations import Argument, Operation, Recording, draws_numbers, is_custom, is_view
 from frontends.pytorch.recording.randomness import check_drawing
 from frontends.pytorch.recording.special import SPECIAL, refuse_control_flow
 from frontends.pytorch.symbolic import formulas
@@ -27,6 +30,7 @@ from frontends.pytorch.symbolic.metadata import Kinds, Metadata, Template
 from frontends.pytorch.symbolic.node import Nodes, TorchValue
 from frontends.pytorch.symbolic.tensor import Result, Trace, Traced, become, tensor_of
 from frontends.pytorch.symbolic.values import Value
+from shapes.errors import ShapeError, UndecidedGuard
 from shapes.origin import StackWalk
 
 if TYPE_CHECKING:
@@ -226,3 +230,33 @@ class Recorder(Trace):
         made = SPECIAL.get(plain, Recorder.operator)(self, plain, args, kwargs)
         become(tensor, made.metadata, made.result)
         return tensor
+
+
+def infer(
+    recorder: Trace, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords, tensors: Sequence[Traced]
+) -> Template:
+    """Infer an operator's results.
+
+    Raises:
+        Unsupported: its name says that they are not dense.
+    """
+    rule = RULES.get(func)
+    if rule is not None:
+        try:
+            found = rule(recorder, *args, **kwargs)
+        except UndecidedGuard:
+            raise
+        except ShapeError:
+            # torch reports the error itself
+            found = NotImplemented
+        if isinstance(found, Template):
+            return found
+        if found is not NotImplemented:
+            return Template(found, once=func in ONCE)
+    if is_custom(func):
+        return template(recorder, func, args, kwargs, tensors)
+    for kind in ("sparse", "nested"):
+        if kind in func.name():
+            fix = "make it outside of the function, or use dense operators"
+            unsupported(f"a {kind} tensor: only dense ones are traced", fix)
+    return corrected(recorder, func, args, by_meta(recorder, func, args, kwargs, tensors, run=MEANT.get(func)))
