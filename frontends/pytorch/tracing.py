@@ -24,14 +24,14 @@ import torch
 from torch._dispatch.python import enable_python_dispatcher
 from torch.utils._pytree import tree_unflatten
 
-from frontends.pytorch.errors import ConstraintViolation, TraceError, located, unsupported
+from frontends.pytorch.errors import ConstraintViolation, TraceError, located
 from frontends.pytorch.graphs.joint import differentiate
 from frontends.pytorch.graphs.outputs import Outputs, related
 from frontends.pytorch.recording.aliasing import settle
 from frontends.pytorch.recording.arguments import known_arguments, with_offset
 from frontends.pytorch.recording.callers import brought_back, check_given, refuse_gradients, versions_of
 from frontends.pytorch.recording.inputs import Dynamic, Dynamism
-from frontends.pytorch.recording.marked import RESOLVE, refuse_negatives
+from frontends.pytorch.recording.marked import refuse_negatives
 from frontends.pytorch.recording.overlap import find_overlaps
 from frontends.pytorch.recording.randomness import saving_plainly
 from frontends.pytorch.recording.reach import READS_OFFSET
@@ -166,12 +166,8 @@ def _traced(
             else:
                 # autograd records the graph itself, operator by operator
                 relations, bases = None, []
-            marks = settle(recorder, [*outputs, *bases], ends=shared)
+            settle(recorder, [*outputs, *bases], ends=shared)
             find_overlaps(recorder.recording)
-            if marks:
-                if any(place >= len(outputs) for place in marks):
-                    unsupported("a lazy conjugate or negative is returned with views of it", RESOLVE, None)
-                relations = (relations or Outputs((None,) * len(outputs), is_followed=True)).with_marks(marks)
             refuse_negatives(recorder, leaves, written=bool(written))
     with_gradient = [isinstance(value, torch.Tensor) and value.requires_grad for value in values]
     operations = recorder.recording.operations

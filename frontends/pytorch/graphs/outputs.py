@@ -16,15 +16,14 @@ these relations are restored. So a caller's write to an output is a write to its
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import torch
 
 from frontends.pytorch.errors import unsupported
-from frontends.pytorch.recording.operations import Mark
 from frontends.pytorch.symbolic.tensor import Result, Traced
 
 if TYPE_CHECKING:
@@ -86,27 +85,12 @@ class Outputs:
 
     Attributes:
         how: for each output `None` (the graph's tensor); the index of an earlier output that is the same object;
-            "apart", a separate tensor in shared memory; a view; or a lazy conjugate or negative.
+            "apart", a separate tensor in shared memory; or a view.
         is_followed: True if autograd records the graph operator by operator.
     """
 
-    how: tuple[View | Mark | int | Literal["apart"] | None, ...]
+    how: tuple[View | int | Literal["apart"] | None, ...]
     is_followed: bool = False
-
-    def with_marks(self, marks: Mapping[int, Mark]) -> Outputs:
-        """The same with lazy bits for some outputs, by index, which have no other relation.
-
-        Raises:
-            Unsupported: one has another relation.
-        """
-        how = list(self.how)
-        for place, mark in marks.items():
-            known = how[place]
-            if known is None or (isinstance(known, View) and known.of == "hidden" and known.creation is None):
-                how[place] = mark
-            elif not isinstance(known, int):
-                unsupported("a lazy conjugate or negative is returned that is a view of another tensor", MADE, None)
-        return replace(self, how=tuple(how))
 
     def with_gradient(self, values: Sequence[object]) -> list[object]:
         """The values whose tangents the backward takes; the others are arguments, or pass theirs on."""
@@ -129,8 +113,6 @@ class Outputs:
             for place, how in steps:
                 if type(how) is int:
                     values[place] = values[how]
-                elif type(how) is Mark:
-                    values[place] = how.marked(how.computed(values[place]))
                 elif type(how) is View:
                     values[place] = how.made(values[place], tensors, values, count)
                 else:

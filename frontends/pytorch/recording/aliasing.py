@@ -30,7 +30,6 @@ from frontends.pytorch.errors import Unsupported, unsupported
 from frontends.pytorch.recording.marked import RESOLVE
 from frontends.pytorch.recording.operations import (
     Copy,
-    Mark,
     follow,
     is_custom,
     is_exchange,
@@ -97,17 +96,16 @@ def may_run_again(recorder: Recorder) -> bool:
     return not is_once and known.isdisjoint(recorder.recording.changed())
 
 
-def settle(recorder: Recorder, outputs: Sequence[object], *, ends: bool) -> dict[int, Mark]:
+def settle(recorder: Recorder, outputs: Sequence[object], *, ends: bool) -> None:
     """Guard the sizes of copies that are distinguishable from views; with `ends`, those that data decides are checked
-    by the graph, which ends a call by `Aliased`. A conjugate or negative of a tensor that nobody else has may be
-    returned: the value has the outputs' indices at which one gets its mark.
+    by the graph, which ends a call by `Aliased`.
 
     Raises:
-        Unsupported: such a copy is a view for the hints, or always.
+        Unsupported: such a copy is a view for the hints, or a conjugate or negative, which are returned with a mark.
     """
     copies = recorder.recording.copies
     if not copies:
-        return {}
+        return
     roots: dict[Result, Result] = {}
     read: dict[Result, float] = {}
     writes: list[tuple[int, Result]] = []
@@ -126,11 +124,10 @@ def settle(recorder: Recorder, outputs: Sequence[object], *, ends: bool) -> dict
         follow(operation, roots)
         if target._schema.is_mutable:
             writes += [(place, root(each)) for each in written_and_read(operation)[0]]
-    read.update(dict.fromkeys(map(root, results_of(outputs)), math.inf))
+    returned = set(map(root, results_of(outputs)))
+    read.update(dict.fromkeys(returned, math.inf))
     read.update(dict.fromkeys([*recorder.given, *recorder.recording.constants], math.inf))
     ends = ends and may_run_again(recorder)
-    marked = {copy.made for copy in copies if copy.mark is not None}
-    again: dict[int, Mark] = {}
     for copy in copies:
         source, made = root(copy.source), root(copy.made)
         since = places.get(copy.made, -1)
@@ -141,18 +138,12 @@ def settle(recorder: Recorder, outputs: Sequence[object], *, ends: bool) -> dict
         )
         # the caller observes aliasing, and may write to one
         are_returned = read.get(source) == read.get(made) == math.inf
-        if copy.mark is not None:
-            if is_changed:
-                unsupported(CHANGED, RESOLVE, copy.origin)
-            for place, value in enumerate(outputs):
-                if isinstance(value, Result) and root(value) is made:
-                    if value is not copy.made or source in marked or are_returned:
-                        unsupported(RETURNED, RESOLVE, None)
-                    again[place] = copy.mark
+        if copy.is_marked:
+            if is_changed or made in returned:
+                unsupported(CHANGED if is_changed else RETURNED, RESOLVE, copy.origin)
         elif is_changed or (are_returned and all(recorder.env.hint(size) != 1 for size in copy.sizes)):
             # with both returned, guarded if it is a copy for the hints
             _guard(recorder, copy, ends)
-    return again
 
 
 def _guard(recorder: Recorder, copy: Copy, ends: bool) -> None:

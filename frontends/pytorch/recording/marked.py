@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final
 import torch
 
 from frontends.pytorch.errors import unsupported
-from frontends.pytorch.recording.operations import Copy, Mark, roots_of
+from frontends.pytorch.recording.operations import Copy, roots_of
 from frontends.pytorch.recording.special import special
 from frontends.pytorch.symbolic.function_mode import Arguments, Function, Keywords, TorchFunctions, handles
 from frontends.pytorch.symbolic.tensor import Traced
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from frontends.pytorch.recording.recorder import Recorder
 
 aten: Final = torch.ops.aten
-CONJUGATE: Final = Mark(torch.conj_physical, torch.conj)
-NEGATIVE: Final = Mark(torch.neg, torch._neg_view)
 RESOLVE: Final = "write `.resolve_conj()` or `.resolve_neg()` behind it"
 UNRESOLVED: Final = (
     "view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate tensor so you can view it as"
@@ -45,20 +43,20 @@ def conjugate(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, 
     if isinstance(args[0], complex):
         # a number of the program, as a derivative reads it
         return torch.tensor(args[0].conjugate(), dtype=torch.complex128)
-    return _computed(recorder, aten._conj_physical.default, args, CONJUGATE)
+    return _computed(recorder, aten._conj_physical.default, args)
 
 
 @special(aten._neg_view.default)
 def negative(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords) -> object:
     """Compute the negative."""
-    return _computed(recorder, aten.neg.default, args, NEGATIVE)
+    return _computed(recorder, aten.neg.default, args)
 
 
-def _computed(recorder: Recorder, target: torch._ops.OpOverload, args: Arguments, mark: Mark) -> object:
+def _computed(recorder: Recorder, target: torch._ops.OpOverload, args: Arguments) -> object:
     made = recorder.operator(target, args, {})
     if not recorder.backward:
         source, origin = recorder.result_of(args[0]), recorder.env.origin()
-        recorder.recording.copies.append(Copy(source, made.result, origin, mark=mark))
+        recorder.recording.copies.append(Copy(source, made.result, origin, is_marked=True))
     return made
 
 
@@ -88,7 +86,7 @@ def resolved(mode: TorchFunctions, func: Function, args: Arguments, kwargs: Keyw
 
 def _is_marked(recorder: Recorder, tensor: object) -> bool:
     """Return True if a tensor is a conjugate or a negative, or a view of one."""
-    marked = {copy.made for copy in recorder.recording.copies if copy.mark is not None}
+    marked = {copy.made for copy in recorder.recording.copies if copy.is_marked}
     if not marked or not isinstance(tensor, Traced):
         return False
     return roots_of(recorder.recording.operations).get(tensor.result, tensor.result) in marked

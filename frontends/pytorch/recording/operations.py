@@ -11,7 +11,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -110,16 +110,6 @@ def _drops_nothing(operation: Operation) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
-    """An output that must be a lazy conjugate or negative of a tensor that nobody else has: `computed` and `marked` are
-    inverse, so the result has the graph's values and gradient.
-    """
-
-    computed: Callable[[torch.Tensor], torch.Tensor]
-    marked: Callable[[torch.Tensor], torch.Tensor]
-
-
-@dataclass(frozen=True, slots=True)
 class Copy:
     """A copy that may be a view if one of these sizes is 1, or if a condition in `apart` is false; or a conjugate or
     negative, which is a view with a mark in eager torch."""
@@ -129,7 +119,7 @@ class Copy:
     origin: Origin | None
     sizes: tuple[SymInt, ...] = ()
     apart: tuple[SymBool, ...] = ()
-    mark: Mark | None = None
+    is_marked: bool = False
 
 
 @dataclass(slots=True)
