@@ -148,8 +148,7 @@ def _refused(run: Run, tensors: Sequence[object], written: Sequence[torch.Tensor
 
 def _followed(variant: Captured, run: Run) -> Run:
     # no output has a gradient: autograd must not record the operators of a gradient taken inside
-    is_followed = variant.relations is None or variant.relations.is_followed
-    return run if is_followed and any(variant.with_gradient) else _unfollowed(variant, run)
+    return run if variant.relations is None and any(variant.with_gradient) else _unfollowed(variant, run)
 
 
 def _unfollowed(variant: Captured, run: Run) -> Run:

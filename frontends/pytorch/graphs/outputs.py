@@ -86,11 +86,9 @@ class Outputs:
     Attributes:
         how: for each output `None` (the graph's tensor); the index of an earlier output that is the same object;
             "apart", a separate tensor in shared memory; or a view.
-        is_followed: True if autograd records the graph operator by operator.
     """
 
     how: tuple[View | int | Literal["apart"] | None, ...]
-    is_followed: bool = False
 
     def with_gradient(self, values: Sequence[object]) -> list[object]:
         """The values whose tangents the backward takes; the others are arguments, or pass theirs on."""
