@@ -30,7 +30,6 @@ from backends.loops.nodes import GatherIndices, Memory, Pointwise, RowOf, Rows, 
 from backends.loops.operations import DTYPES
 from backends.loops.padding import unpadded
 from backends.loops.program import Call, Program
-from frontends.pytorch.lowering.ragged_attention import attended
 from frontends.pytorch.lowering.registry import Declined, Lowered, Site, Size, lowering
 from frontends.pytorch.lowering.values import Value
 from solver.terms.expr import Expr
@@ -385,6 +384,4 @@ def padded_to_jagged(at: Site, x: Value, offsets: list[Value], total: Size | Non
     name = "_padded_dense_to_jagged_forward()"
     message = f"{name}: the final offset should match total_L, and no row be longer than the padded input"
     require_cover(at, rows, message)
-    attention = attended(at, x.tensor, rows)
-    made = unpadded(at.build, x.tensor, rows) if attention is None else attention
-    return Value(at.build, made, (rows.total, *x.sizes[2:]))
+    return Value(at.build, unpadded(at.build, x.tensor, rows), (rows.total, *x.sizes[2:]))
