@@ -117,8 +117,6 @@ class Values:
         target, self._is_of_function = operation.target, operation.is_of_function
         if target in STATISTICS:
             self._statistics(operation)
-        elif torch.Tag.inplace_view in target.tags:
-            self._inplace_view(operation)
         elif target._schema.is_mutable:
             self._mutation(operation)
         elif is_view(target):
@@ -139,23 +137,12 @@ class Values:
             if isinstance(result, Result):
                 self._tensors[result] = Shared(parent.base, result, parent, operation, place)
 
-    def _inplace_view(self, operation: Operation) -> None:
-        """Functionalize `t_` and the like: the tensor becomes a view of its former value."""
-        result = operation.args[0]
-        alias = self.tensor(result)
-        plain = without_underscore(operation.target)
-        if plain is None or not is_view(plain) or alias.parent is None:
-            raise Unsupported(f"{operation.target} mutates its argument and has no functional variant")
-        view = replace(operation, target=plain)
-        source = self.current(alias.parent)
-        made = self._emit(plain, (source, *[self.argument(arg) for arg in view.args[1:]]), view, 0, result.metadata)
-        self._tensors[result] = Shared(alias.base, made, alias.parent, view)
-
     def _mutation(self, operation: Operation) -> None:
         schema = operation.target._schema
         given = dict(zip([argument.name for argument in schema.arguments], operation.args)) | operation.kwargs
         written = [a.name for a in schema.arguments if a.alias_info is not None and a.alias_info.is_write]
-        if len(written) != 1 or not isinstance(given.get(written[0]), Result):
+        is_view_of_itself = torch.Tag.inplace_view in operation.target.tags
+        if is_view_of_itself or len(written) != 1 or not isinstance(given.get(written[0]), Result):
             raise Unsupported(f"{operation.target} mutates its argument and has no functional variant")
         target = self.tensor(given[written[0]])
         kind = given[written[0]].metadata
@@ -176,23 +163,13 @@ class Values:
                 # sums of integers would have another dtype
                 named["dtype"] = kind.dtype
         value = self._call(plain, args, kind if not out or _meets(operation, kind) else None, **named)
-        if out and target.view is not None and target.view.target is aten.alias.default:
-            before = target.view.args[0].metadata
-            if before.key != kind.key:
-                self._replaced(given[written[0]], before, value)
-                return
+        view = target.view
+        if out and view is not None and view.target is aten.alias.default and view.args[0].metadata.key != kind.key:
+            raise Unsupported("an `out` tensor is resized to the result's sizes")
         if out:
             # the result is converted while it is written to existing memory
             value = self._call(aten.copy.default, (self.current(target), value), kind)
         self._write(target, value)
-
-    def _replaced(self, result: Result, before: Metadata, value: Result) -> None:
-        """Replace an empty `out` tensor: it owns new memory from here on."""
-        if not any(isinstance(size, int) and size == 0 for size in before.sizes):
-            raise Unsupported("a nonempty `out` tensor is resized to the result's sizes")
-        assert result.metadata is not None
-        converted = self._call(aten._to_copy.default, (value,), result.metadata, dtype=result.metadata.dtype)
-        self._tensors[result] = Shared(Base(converted), converted)
 
     def _statistics(self, operation: Operation) -> None:
         """Functionalize batch normalization, which in training updates its running statistics."""
@@ -259,7 +236,6 @@ class Values:
 NAMED_OTHERWISE: Final[dict[object, object]] = {
     aten.normal_.default: aten.normal_functional.default,
     aten.bernoulli_.float: aten.bernoulli.p,
-    aten.transpose_.default: aten.transpose.int,
 }
 
 

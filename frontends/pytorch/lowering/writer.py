@@ -38,18 +38,6 @@ aten: Final = torch.ops.aten
 Laid: TypeAlias = Mapping[Result, tuple[Expr, ...]]
 """The strides of results."""
 
-UNSET: Final = frozenset(
-    [
-        aten.empty.memory_format,
-        aten.empty_like.default,
-        aten.empty_strided.default,
-        aten.empty_permuted.default,
-        aten.new_empty.default,
-        aten.new_empty_strided.default,
-    ]
-)
-"""Operators that allocate uninitialized memory."""
-
 
 class Writer:
     """Visits the operators of a program and emits its steps."""
@@ -127,9 +115,6 @@ class Writer:
 
     def operation(self, operation: Operation) -> None:
         """Lower one operator: an expression for each result, or a call."""
-        if operation.target in UNSET:
-            self.results.leave_unset(operation.output, lambda: self._call(operation))
-            return
         values = self._lowered(operation)
         if values is None:
             self._call(operation)
