@@ -61,7 +61,6 @@ DECOMPOSED: Final = (
     # losses
     aten.binary_cross_entropy_backward.default, aten.binary_cross_entropy_with_logits.default,
     aten.huber_loss.default, aten.huber_loss_backward.default, aten.mse_loss.default, aten.mse_loss_backward.default,
-    aten.nll_loss_forward.default, aten.nll_loss2d_forward.default,
     aten.smooth_l1_loss.default, aten.smooth_l1_loss_backward.default,
     # normalization
     aten._fused_rms_norm.default, aten._fused_rms_norm_backward.default, aten._native_batch_norm_legit.default,

@@ -26,9 +26,7 @@ def gather(at: Site, x: Value, axis: int, index: Value, *, sparse_grad: bool = F
     if is_inside(at.build, index.tensor, x.sizes[axis]):
         return x.gather(places, index.sizes)
     inside = (index >= 0) & (index < x.sizes[axis])
-    # in a loss, which is decomposed, the index is a class
-    error, message = (IndexError, "a target") if at.is_part else (RuntimeError, "an index")
-    at.require(inside, error, f"{message} is out of bounds for dimension {axis}")
+    at.require(inside, RuntimeError, f"an index is out of bounds for dimension {axis}")
     return x.gather(places, index.sizes, inside)
 
 

@@ -1,7 +1,4 @@
-"""The gradient of the negative log likelihood; losses are decomposed (`decomposed`).
-
-`reduction` is torch's number: 0 leaves the elements, 1 is the mean, 2 the sum.
-"""
+"""Losses and their gradients. `reduction` is torch's number: 0 leaves the elements, 1 is the mean, 2 the sum."""
 
 from __future__ import annotations
 
@@ -9,11 +6,42 @@ from typing import Final
 
 import torch
 
-from frontends.pytorch.lowering.registry import Declined, Site, lowering
+from backends.loops.nodes import GatherIndices
+from frontends.pytorch.lowering.registry import Declined, Lowered, Site, lowering
 from frontends.pytorch.lowering.values import Value
 
 aten: Final = torch.ops.aten
 MEAN: Final = 1
+
+
+@lowering(aten.nll_loss_forward.default, aten.nll_loss2d_forward.default)
+def nll_loss_forward(
+    at: Site, x: Value, target: Value, weight: Value | None, reduction: int, ignored: int
+) -> Lowered:
+    """Lower the negative log likelihood: the element of each target, which must be in bounds."""
+    if x.rank < 2 or type(ignored) is not int or x.dtype not in ("float32", "float64"):
+        raise Declined
+    counts = target.differs(ignored)
+    inside = (target >= 0) & (target < x.sizes[1])
+    at.require(inside | ~counts, IndexError, "a target is out of bounds")
+    places: GatherIndices = (at.build.axis(0), target.tensor, *[at.build.axis(axis) for axis in range(1, target.rank)])
+    sizes = inside.sizes
+    share = counts.cast(x.dtype)
+    if weight is not None:
+        share = counts.select(weight.gather((target.tensor,), sizes, inside), 0)
+    chosen = -x.gather(places, sizes, inside)
+    chosen = counts.select(chosen if weight is None else chosen * share, 0)
+    axes = range(target.rank)
+    if reduction == 0:
+        return [chosen, at.full(0, sizes=())]
+    count = share.sum(axes)
+    total = chosen.sum(axes)
+    return [total / count if reduction == MEAN else total, count]
+
+
+def _is_target(at: Site, x: Value, target: Value, ignored: int) -> Value:
+    target = target.unsqueezed([1]).expanded(x.sizes)
+    return at.iota(1, x.sizes).equals(target) & target.differs(ignored)
 
 
 @lowering(aten.nll_loss_backward.default, aten.nll_loss2d_backward.default)
@@ -39,6 +67,4 @@ def nll_loss_backward(
         share = at.operand(grad) / at.operand(total) if reduction == MEAN else at.operand(grad)
     if weight is not None:
         share = share.expanded(x.sizes) * weight.along(1, x.rank).expanded(x.sizes)
-    target = target.unsqueezed([1]).expanded(x.sizes)
-    is_target = at.iota(1, x.sizes).equals(target) & target.differs(ignored)
-    return is_target.select(-share, 0)
+    return _is_target(at, x, target, ignored).select(-share, 0)
