@@ -29,6 +29,7 @@ from torch.nn import functional as F
 from benchmarks import report
 from benchmarks.clocks import clock_for
 from frontends.pytorch import compile
+from frontends.pytorch.lowering.ragged_attention import ragged_attention
 
 Run: TypeAlias = Callable[[], object]
 aten = torch.ops.aten
@@ -100,16 +101,11 @@ def nested_layer_norm(x: Tensor, offsets: Tensor, longest: int) -> Tensor:
     return unpadded(centred / deviation, offsets, x.shape[0])
 
 
-def heads(x: Tensor, offsets: Tensor, longest: int) -> Tensor:
-    return padded(x, offsets, longest, 0.0).unflatten(2, (-1, WIDTH)).transpose(1, 2)
-
-
 def attention(x: Tensor, offsets: Tensor, longest: int) -> Tensor:
-    """Each element sees those of its row."""
-    given = heads(x, offsets, longest)
-    mask = (torch.arange(longest)[None, :] < offsets.diff()[:, None])[:, None, None, :]
-    made = F.scaled_dot_product_attention(given, given, given, attn_mask=mask)
-    return unpadded(made.transpose(1, 2).flatten(2), offsets, x.shape[0])
+    """Each element sees those of its row: the operator that the attention of a jagged tensor becomes."""
+    given = x.unflatten(1, (-1, WIDTH))
+    made, _ = ragged_attention(given, given, given, offsets, offsets, None)
+    return made.flatten(1)
 
 
 def dense_attention(x: Tensor) -> Tensor:

@@ -118,6 +118,7 @@ class Rows:
         limit: the elements that a row has at most; those behind them are in no row.
         is_shifted: whether the first offset is subtracted from all.
         covers: whether each element is in exactly one row, or the run ends with an error.
+        is_ordered: whether rows lie one behind the other, or the run ends with an error.
     """
 
     offsets: Memory
@@ -126,6 +127,7 @@ class Rows:
     limit: Expr | None = None
     is_shifted: bool = False
     covers: bool = False
+    is_ordered: bool = False
     totals: set[Expr] = field(default_factory=set)
 
     def __post_init__(self) -> None:

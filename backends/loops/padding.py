@@ -102,12 +102,6 @@ def _leaves(x: Tensor) -> list[Tensor]:
     return [leaf for leaf in toposort([x], _operands) if leaf.rank and not isinstance(leaf, Pointwise)]
 
 
-def padded_source(x: Tensor) -> Padded | None:
-    """The padded rows that a tensor is, or is a view of with rows and padded axis where they are."""
-    found = _padded(x)
-    return None if found is None else found[0]
-
-
 def _varies(x: Tensor, axis: int = 1) -> bool:
     """Return True if a tensor may vary along an axis, by default its second, which is padded."""
     match x:

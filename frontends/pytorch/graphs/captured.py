@@ -9,8 +9,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -39,14 +39,12 @@ class Joint:
         differentiable: the distinct outputs with a gradient.
         tangents: their gradients, the backward's inputs.
         leaves: the inputs and constants whose gradients are computed, in the order of `gradients`.
-        missing: the errors of outputs, by index, that an operator without a derivative has computed.
     """
 
     differentiable: tuple[Result, ...]
     tangents: tuple[Result, ...]
     leaves: tuple[Result, ...]
     gradients: tuple[Result | None, ...]
-    missing: Mapping[int, RuntimeError] = field(default_factory=dict)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -77,8 +78,7 @@ class Form:
         found = None if self._apart is None else self._apart(tensors)
         if found is not None:
             return not found
-        given = [*tensors[: len(self.inputs)], *[each.constant for each in self.constants]]
-        return overlapping(given, self._written)
+        return sharing([*tensors[: len(self.inputs)], *[each.constant for each in self.constants]], self._written)
 
     @cached_property
     def _written(self) -> tuple[int, ...]:
@@ -109,41 +109,14 @@ def in_graph(output: object) -> bool:
     return type(output) in (Result, Node, int, float, bool, str, type(None))
 
 
-def overlapping(tensors: Sequence[torch.Tensor], written: Collection[int]) -> bool:
-    """Return True if the memory of a written tensor, by index, may hold an element of another tensor, or one of its own
-    twice.
+def sharing(tensors: Sequence[torch.Tensor], written: Collection[int]) -> bool:
+    """Return True if a written tensor, by index, may share an element with another one, or hold one of its own twice.
 
-    Address ranges are compared, so interleaved tensors count as overlapping. A sweep in the order of their starts keeps
-    the furthest end.
+    The test of tensors that C does not read: it compares their storages.
     """
-    ranges: list[tuple[int, int, bool]] = []
-    for place, tensor in enumerate(tensors):
-        is_written = place in written
-        if is_written and not tensor.is_contiguous() and _overlaps_itself(tensor):
-            return True
-        if tensor.numel():
-            ranges.append((*_range(tensor), is_written))
-    any_end = written_end = 0
-    for start, end, is_written in sorted(ranges):
-        if start < written_end or (is_written and start < any_end):
-            return True
-        any_end = max(any_end, end)
-        written_end = max(written_end, end) if is_written else written_end
-    return False
-
-
-def _overlaps_itself(tensor: torch.Tensor) -> bool:
-    """Return True if a tensor may overlap itself: it does not if each stride exceeds the extent of all inner axes."""
-    reach = 0
-    for stride, size in sorted(zip(tensor.stride(), tensor.shape)):
-        if size > 1:
-            if stride <= reach:
-                return True
-            reach += (size - 1) * stride
-    return False
-
-
-def _range(tensor: torch.Tensor) -> tuple[int, int]:
-    start = tensor.data_ptr()
-    reach = sum([(size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride())])
-    return start, start + (reach + 1) * tensor.itemsize
+    storages = [tensor.untyped_storage().data_ptr() for tensor in tensors]
+    users = Counter(storages)
+    return any(
+        users[storages[place]] > 1 or not torch.ops.aten.is_non_overlapping_and_dense(tensors[place])
+        for place in written
+    )

@@ -52,8 +52,7 @@ def functional(program: Captured) -> Form:
     values = functionalized(program)
     outputs = [values.argument(output) for output in program.outputs]
     found = without_selections(program, values.operations, len(values.operations), outputs)
-    checks = [check for check in program.runtime_asserts if check not in found.settled]
-    return program.form(found.operations, outputs, checks)
+    return program.form(found.operations, outputs, program.runtime_asserts)
 
 
 def functional_joint(program: Captured, lowered: Container[object], decisions: Decisions | None = None) -> Split:
@@ -76,14 +75,14 @@ def functional_joint(program: Captured, lowered: Container[object], decisions: D
         raise Unsupported("the backward mutates its inputs, which has no functional variant")
     gradients = [values.argument(gradient) for gradient in joint.gradients]
     found = without_selections(program, values.operations, cut, [*results, *gradients])
-    checked = [check.prop.symbols for check in program.told_later[1] if check not in found.settled]
+    checked = [check.prop.symbols for check in program.told_later[1]]
     forward = found.operations[: found.cut]
     backward = unused_removed(found.operations[found.cut :], [gradients, *checked])
     changed = {operation.args[0] for operation in forward if operation.target is aten.copy_.default}
     there = {each for each in results if isinstance(each, Result)}
     read, _ = needed(backward, joint.tangents, gradients)
     backward = [*computed_again(decisions, forward, read, there, changed, lowered), *backward]
-    return split(program, forward, backward, results, gradients, found.settled)
+    return split(program, forward, backward, results, gradients)
 
 
 def functionalized(program: Captured) -> Values:

@@ -141,7 +141,8 @@ class Values:
         schema = operation.target._schema
         given = dict(zip([argument.name for argument in schema.arguments], operation.args)) | operation.kwargs
         written = [a.name for a in schema.arguments if a.alias_info is not None and a.alias_info.is_write]
-        if len(written) != 1 or not isinstance(given.get(written[0]), Result):
+        is_view_of_itself = torch.Tag.inplace_view in operation.target.tags
+        if is_view_of_itself or len(written) != 1 or not isinstance(given.get(written[0]), Result):
             raise Unsupported(f"{operation.target} mutates its argument and has no functional variant")
         target = self.tensor(given[written[0]])
         kind = given[written[0]].metadata
@@ -162,23 +163,13 @@ class Values:
                 # sums of integers would have another dtype
                 named["dtype"] = kind.dtype
         value = self._call(plain, args, kind if not out or _meets(operation, kind) else None, **named)
-        if out and target.view is not None and target.view.target is aten.alias.default:
-            before = target.view.args[0].metadata
-            if before.key != kind.key:
-                self._replaced(given[written[0]], before, value)
-                return
+        view = target.view
+        if out and view is not None and view.target is aten.alias.default and view.args[0].metadata.key != kind.key:
+            raise Unsupported("an `out` tensor is resized to the result's sizes")
         if out:
             # the result is converted while it is written to existing memory
             value = self._call(aten.copy.default, (self.current(target), value), kind)
         self._write(target, value)
-
-    def _replaced(self, result: Result, before: Metadata, value: Result) -> None:
-        """Replace an empty `out` tensor: it owns new memory from here on."""
-        if not any(isinstance(size, int) and size == 0 for size in before.sizes):
-            raise Unsupported("a nonempty `out` tensor is resized to the result's sizes")
-        assert result.metadata is not None
-        converted = self._call(aten._to_copy.default, (value,), result.metadata, dtype=result.metadata.dtype)
-        self._tensors[result] = Shared(Base(converted), converted)
 
     def _statistics(self, operation: Operation) -> None:
         """Functionalize batch normalization, which in training updates its running statistics."""
@@ -245,7 +236,6 @@ class Values:
 NAMED_OTHERWISE: Final[dict[object, object]] = {
     aten.normal_.default: aten.normal_functional.default,
     aten.bernoulli_.float: aten.bernoulli.p,
-    aten.transpose_.default: aten.transpose.int,
 }
 
 

@@ -24,7 +24,7 @@ Double backward is not supported: autograd raises an error that says so.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, NoReturn
@@ -86,67 +86,37 @@ def differentiate(recorder: Recorder, inputs: Sequence[Traced], values: Sequence
     kinds = [_kind_of_tangent(recorder, each.metadata) for each in outputs.values()]
     tangents = [tensor_of(kind, recording.result(kind)) for kind in kinds]
     roots = list(outputs.values())
-    missing = missing_derivatives(roots)
-    followed = [place for place in range(len(roots)) if place not in missing]
+    if has_missing_derivative(roots):
+        unsupported("an operator without a derivative computes a result that requires one", "detach its argument", None)
     recorder.backward = True
     try:
         hooks = _hooks_apart([each.constant for each, _ in leaves if each.constant is not None])
         # `backward` runs outside of autocast, even if the program runs inside
         with hooks, torch._C._DisableAutocast():
-            gradients: Sequence[torch.Tensor | None] = [None] * len(leaves)
-            if followed:
-                wanted = [leaf for _, leaf in leaves]
-                given = [tangents[place] for place in followed]
-                gradients = torch.autograd.grad([roots[place] for place in followed], wanted, given, allow_unused=True)
+            gradients = torch.autograd.grad(roots, [leaf for _, leaf in leaves], tangents, allow_unused=True)
     finally:
         recorder.backward = False
     # without leaves on which nothing depends, so that autograd does not continue to their history
-    known = _leaves(_history([each.grad_fn for each in roots])) if missing else ()
-    pairs = [(result, each) for (result, leaf), each in zip(leaves, gradients) if each is not None or id(leaf) in known]
+    pairs = [(result, each) for (result, _), each in zip(leaves, gradients) if each is not None]
     reached = pairs or [(result, None) for result, _ in leaves]
     return Joint(
         tuple(outputs),
         tuple([tangent.result for tangent in tangents]),
         tuple([result for result, _ in reached]),
         tuple([None if each is None else recorder.result_of(each) for _, each in reached]),
-        missing,
     )
 
 
-def missing_derivatives(outputs: Sequence[torch.Tensor]) -> dict[int, RuntimeError]:
-    """The outputs, by index, from which every backward raises, with its error.
-
-    Torch puts a node that raises in the place of an operator's missing derivative. It runs in every backward from an
-    output if each leaf that any output depends on lies behind one.
-    """
-    whole = _history([each.grad_fn for each in outputs])
-    found = {}
-    for place, output in enumerate(outputs if any(node.name() == NOT_IMPLEMENTED for node in whole) else ()):
-        raising = [node for node in _history([output.grad_fn]) if node.name() == NOT_IMPLEMENTED]
-        if raising and _leaves(_history(raising)) == _leaves(whole):
-            try:
-                # the first one to run: no other leads to it
-                max(raising, key=lambda node: len(_history([node]).intersection(raising)))(None)
-            except RuntimeError as error:
-                # a traceback would keep the trace's tensors
-                found[place] = error.with_traceback(None)
-    return found
-
-
-def _history(roots: Sequence[Any]) -> set[Any]:
-    """The autograd nodes that are reachable from these, themselves included."""
-    found, waiting = set(), list(roots)
+def has_missing_derivative(outputs: Sequence[torch.Tensor]) -> bool:
+    """Return True if an operator without a derivative is in the history of these: a node that raises stands for it."""
+    found: set[Any] = set()
+    waiting: list[Any] = [each.grad_fn for each in outputs]
     while waiting:
         node = waiting.pop()
         if node is not None and node not in found:
             found.add(node)
             waiting += [each for each, _ in node.next_functions]
-    return found
-
-
-def _leaves(history: Iterable[Any]) -> set[int]:
-    """The ids of the tensors in which gradients accumulate."""
-    return {id(node.variable) for node in history if hasattr(node, "variable")}
+    return any(node.name() == NOT_IMPLEMENTED for node in found)
 
 
 @contextmanager
@@ -182,7 +152,6 @@ class JointRunner:
     ) -> None:
         joint, whole = program.joint, compiled(split.backward)
         assert joint is not None and whole is not None
-        self.missing = joint.missing
         self.saved = len(split.saved)
         self.run_forward = forward
         self._split = split
@@ -303,9 +272,6 @@ def _gradients(ctx: FunctionCtx, tangents: Sequence[torch.Tensor | None]) -> lis
     """The gradients of all tensors that the autograd function of a program was given."""
     runner: JointRunner = ctx.runner
     come = [tangents[place] for place, _ in runner.tangents]
-    for place, error in runner.missing.items():
-        if come[place] is not None:
-            raise type(error)(*error.args)
     backward = runner.backward(frozenset([place for place, each in enumerate(come) if each is None]))
     given = [_laid_out(come[place], *ctx.kinds[place]) for place in backward.given]
     given = [*ctx.saved_tensors, *given, *ctx.sizes]

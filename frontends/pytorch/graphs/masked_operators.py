@@ -11,18 +11,18 @@ operator raises an error because of one.
 
 from __future__ import annotations
 
-import operator
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeAlias
 
 import torch
+from torch.fx.experimental.symbolic_shapes import statically_known_true
 
 from frontends.pytorch.graphs.graph import is_symbol
 from frontends.pytorch.graphs.selection import NotMasked, Site, atoms_of
-from frontends.pytorch.recording.operations import Argument, has_effects, is_custom
+from frontends.pytorch.recording.operations import flat, has_effects, is_custom
 from frontends.pytorch.symbolic.node import Node
 from frontends.pytorch.symbolic.tensor import Result
-from solver.floats.programs import Node as Step
 from solver.terms.expr import Expr
 
 aten: Final = torch.ops.aten
@@ -47,13 +47,17 @@ def rewritten(site: Site) -> None:
     Raises:
         NotMasked: there is no rule.
     """
-    found = RULES.get(site.operation.target)
+    operation = site.operation
+    found = RULES.get(operation.target)
     if found is not None:
         found(site)
     elif is_pointwise(site):
         pointwise(site)
+    elif all(site.axis(each) is None for each in flat((*operation.arguments, operation.output))):
+        # it takes their number, which is read once
+        site.rewriting.operations.append(operation)
     else:
-        raise NotMasked(str(site.operation.target))
+        raise NotMasked(str(operation.target))
 
 
 # ---------------------------------------------------------------------- elementwise
@@ -76,45 +80,43 @@ def is_pointwise(site: Site) -> bool:
 
 
 def pointwise(site: Site) -> None:
-    """The operator on all elements; a number that counts the selected ones is a tensor."""
-    output = site.operation.output
-    axis = site.axis(output)
+    """The operator on all elements; a number that counts the selected ones is a tensor, if it can be one."""
+    given, output = site.given, site.operation.output
+    axis, rank = site.axis(output), len(output.metadata.sizes)
     if axis is None:
-        numbered(site)
-        return
-    rank = len(output.metadata.sizes)
-    args = [broadcast(site, value, axis, rank) for value in site.operation.args]
-    kind = site.rewriting.kind(output)
-    if site.operation.target.overloadpacket in DIVIDING and not (kind.dtype.is_floating_point or kind.dtype.is_complex):
-        args[1] = divisor(site, args[1], rank - axis - 1)
-    if any(isinstance(value, Node) and site.selection.atom in atoms_of(value) for value in site.operation.args):
-        site.stands(by_count(site, args))
-        return
-    kwargs = {name: broadcast(site, value, axis, rank) for name, value in site.operation.kwargs.items()}
-    if kwargs.get("memory_format") not in (None, torch.preserve_format, torch.contiguous_format):
-        raise NotMasked("an image's memory format")
-    site.stands(site.operation.target(*args, **kwargs))
+        changed = {name: site.whole(value) for name, value in given.items() if isinstance(value, Result)}
+    else:
+        tensors = {name: value for name, value in given.items() if isinstance(value, Result)}
+        changed = {name: broadcast(site, value, axis, rank) for name, value in tensors.items()}
+        kind = site.rewriting.kind(output)
+        is_exact = not (kind.dtype.is_floating_point or kind.dtype.is_complex)
+        if site.operation.target.overloadpacket in DIVIDING and is_exact:
+            changed["other"] = divisor(site, changed.get("other", site.outside(given["other"])), rank - axis - 1)
+        if given.get("memory_format") not in (None, torch.preserve_format, torch.contiguous_format):
+            raise NotMasked("an image's memory format")
+    number = given.get("other")
+    if isinstance(number, Node) and site.selection.atom in atoms_of(number):
+        made = by_count(site, changed["self"], number)
+        if made is not None:
+            site.gives(made)
+            return
+    if axis is None:
+        # the number is read once
+        site.rewriting.operations.append(site.operation)
+    else:
+        site.gives(site.called(**changed))
 
 
-def broadcast(site: Site, value: Argument, axis: int, rank: int) -> Any:
-    """An argument that broadcasts with all elements: one axis of it becomes those of the mask."""
-    if isinstance(value, Node):
-        return value.outside
-    if isinstance(value, list):
-        return [broadcast(site, each, axis, rank) for each in value]
-    if not isinstance(value, Result):
-        return value
-    own = site.axis(value)
-    kind = site.rewriting.kind(value)
-    place = axis - (rank - len(kind.sizes))
-    whole = site.whole(value)
+def broadcast(site: Site, value: Result, axis: int, rank: int) -> Tensor:
+    """A tensor that broadcasts with all elements: one axis of it becomes those of the mask."""
+    own, whole = site.axis(value), site.whole(value)
+    sizes = site.rewriting.kind(value).sizes
+    place = axis - (rank - len(sizes))
     if own is not None:
         if own != place:
             raise NotMasked("selected elements along another axis")
-        return whole
-    if place >= 0:
-        size = kind.sizes[place]
-        if not (isinstance(size, int) and size == 1):
+    elif place >= 0:
+        if not (isinstance(sizes[place], int) and sizes[place] == 1):
             raise NotMasked("an axis that may be as long as the selection")
         for _ in range(site.rank - 1):
             whole = whole.unsqueeze(place)
@@ -130,54 +132,33 @@ def divisor(site: Site, value: Any, behind: int) -> Any:
     return value
 
 
-def numbered(site: Site) -> None:
-    """An operator on other tensors that reads the count of selected elements."""
-    site.gives(by_count(site, [outside(site, value) for value in site.operation.args]))
-
-
-def outside(site: Site, value: Argument) -> Any:
-    """An argument as torch takes it."""
-    if isinstance(value, list):
-        return [outside(site, each) for each in value]
-    if isinstance(value, Node):
-        return value.outside
-    return site.whole(value) if isinstance(value, Result) else value
-
-
-ARITHMETIC: Final = tuple(
-    [getattr(packet, each) for packet in (aten.add, aten.sub, aten.mul, aten.div) for each in ("Tensor", "Scalar")]
-)
+ARITHMETIC: Final = {
+    getattr(packet, each): packet.Tensor
+    for packet in (aten.add, aten.sub, aten.mul, aten.div)
+    for each in ("Tensor", "Scalar")
+}
 QUOTIENTS: Final = (aten.div.Tensor, aten.div.Scalar)
 
 
-def by_count(site: Site, args: Sequence[Any]) -> Tensor:
+def by_count(site: Site, whole: Tensor, number: Node) -> Tensor | None:
     """Arithmetic of a tensor and a number computed from the count of selected elements, a tensor here."""
-    target, operands = site.operation.target, site.operation.args
-    if target in ARITHMETIC and len(args) == 2 and not site.operation.kwargs and isinstance(operands[1], Node):
-        whole = args[0]
-        if whole.dtype.is_floating_point or (target in QUOTIENTS and not whole.dtype.is_complex):
-            wide = torch.float64 if whole.dtype is torch.float64 else torch.float32
-            made = target.overloadpacket.Tensor(whole.to(wide), number_tensor(site, operands[1]).to(wide))
-            return made.to(whole.dtype if whole.dtype.is_floating_point else torch.get_default_dtype())
-    # the number is read once
-    return target(*args, **{name: outside(site, value) for name, value in site.operation.kwargs.items()})
-
-
-def number_tensor(site: Site, number: Node) -> Tensor:
-    """A number made of sizes, as a double.
-
-    Raises:
-        NotMasked: it is no polynomial of them, nor a quotient of such.
-    """
-    value = number.value
-    if number.kind == "int":
-        return polynomial(site, value.expr)
-    if number.kind == "float":
-        return quotient(site, value.value.program.node, value.value.arguments)
-    raise NotMasked("a truth value computed from the count of selected elements")
+    target = site.operation.target
+    is_quotient = target in QUOTIENTS and not whole.dtype.is_complex
+    if site.selection.count is None or number.kind != "int" or site.given.get("alpha", 1) != 1:
+        return None
+    if target not in ARITHMETIC or not whole.dtype.is_floating_point and not is_quotient:
+        return None
+    wide = torch.float64 if whole.dtype is torch.float64 else torch.float32
+    made = ARITHMETIC[target](whole.to(wide), polynomial(site, number.value.expr).to(wide))
+    return made.to(whole.dtype if whole.dtype.is_floating_point else torch.get_default_dtype())
 
 
 def polynomial(site: Site, expr: Expr) -> Tensor:
+    """A polynomial of sizes, as a double.
+
+    Raises:
+        NotMasked: it is none.
+    """
     count, monomials = site.count(torch.float64), expr.interner.monomials
     total = torch.full((), expr.constant, dtype=torch.float64, device=count.device)
     operations = site.selection.number.value.operations
@@ -195,38 +176,6 @@ def polynomial(site: Site, expr: Expr) -> Tensor:
     return total
 
 
-STEPS: Final = {
-    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "truediv": operator.truediv,
-}  # fmt: skip
-
-
-def quotient(site: Site, step: Step, arguments: Sequence[Expr]) -> Tensor:
-    """A float computed from sizes."""
-    if step.operation == "constant":
-        return torch.full((), step.value, dtype=torch.float64, device=site.count(torch.int64).device)
-    if step.operation == "integer":
-        return polynomial(site, arguments[step.place])
-    operands = [quotient(site, each, arguments) for each in step.operands]
-    if step.operation == "float":
-        return operands[0]
-    if step.operation not in STEPS:
-        raise NotMasked(step.operation)
-    return STEPS[step.operation](*operands)
-
-
-@rule(aten._assert_scalar.default)
-def checked(site: Site) -> None:
-    """Rewrite a check: that an element is selected is computed from the mask; other checks read the count."""
-    condition, message = site.operation.args
-    truth = condition.value
-    ways = [site.selection.number.value >= 1, site.selection.number.value != 0]
-    mask = site.rewriting.tensor(site.selection.mask)
-    if mask.device.type == "cpu" and any(truth.prop is way.prop and truth.domain is way.domain for way in ways):
-        aten._assert_async.msg(mask.any(), message)
-    else:
-        site.rewriting.operations.append(site.operation)
-
-
 # ---------------------------------------------------------------------- reading and writing by the mask
 
 
@@ -237,21 +186,13 @@ def selected(site: Site) -> None:
     if site.axis(source) is not None:
         raise NotMasked("an index of selected elements")
     picks_by(site, indices)
-    site.stands(site.rewriting.tensor(source))
+    site.gives(site.rewriting.tensor(source))
 
 
 @rule(aten.nonzero.default)
 def coordinates(site: Site) -> None:
-    """The coordinates of selected elements, which are read axis by axis."""
+    """The coordinates of selected elements, which are indices only."""
     site.rewriting.coordinates[site.operation.output] = None
-
-
-def coordinate(site: Site, output: Result, axis: int) -> None:
-    """The coordinate of each element along an axis of the mask."""
-    site.rewriting.coordinates[output] = axis
-    sizes = mask_sizes(site)
-    along = torch.arange(sizes[axis], device=site.rewriting.kind(output).device)
-    site.stands(along.view([-1 if other == axis else 1 for other in range(len(sizes))]).expand(sizes), output)
 
 
 @rule(aten.unbind.int)
@@ -259,17 +200,15 @@ def unbound(site: Site) -> None:
     source, dim = site.given["self"], site.given["dim"]
     if source not in site.rewriting.coordinates or dim % 2 != 1:
         raise NotMasked("parts of the selected elements")
-    for axis, output in enumerate(site.operation.outputs):
-        coordinate(site, output, axis)
+    site.rewriting.coordinates.update({output: axis for axis, output in enumerate(site.operation.outputs)})
 
 
-@rule(aten.masked_select.default)
+@rule(aten.masked_select.default, aten.masked_scatter_backward.default)
 def selected_elements(site: Site) -> None:
-    site.stands(site.rewriting.tensor(site.operation.args[0]).expand(mask_sizes(site)))
-
-
-def mask_sizes(site: Site) -> Sequence[Any]:
-    return site.rewriting.kind(site.selection.mask).sizes
+    """Rewrite a selection of elements, or the gradient of the source of a scatter."""
+    if site.axis(site.operation.output) != 0:
+        raise NotMasked("other elements than those of the mask")
+    site.gives(site.rewriting.tensor(site.operation.args[0]).expand(site.sizes(site.operation.output)))
 
 
 def picks_by(site: Site, indices: Sequence[Result | None]) -> int:
@@ -315,10 +254,78 @@ def scattered(site: Site) -> None:
     site.gives(torch.where(site.mask(0), site.whole(source), site.rewriting.tensor(target)), like=target)
 
 
-@rule(aten.masked_scatter_backward.default)
-def scattered_gradient(site: Site) -> None:
-    """The gradient of a masked write with respect to its values: the mask selects from the gradient."""
-    gradient = site.operation.args[0]
-    if site.axis(site.operation.output) != 0 or len(site.operation.output.metadata.sizes) != 1:
-        raise NotMasked("other elements than those of the mask")
-    site.stands(site.rewriting.tensor(gradient).expand(mask_sizes(site)))
+# ---------------------------------------------------------------------- new tensors, and views of other axes
+
+
+@rule(aten.expand.default)
+def expanded(site: Site) -> None:
+    source, output = site.operation.args[0], site.operation.output
+    axis = site.axis(output)
+    assert axis is not None
+    site.gives(broadcast(site, source, axis, len(output.metadata.sizes)).expand(site.sizes(output)))
+
+
+@rule(
+    aten.zeros.default, aten.ones.default, aten.full.default, aten.empty.memory_format, aten.new_zeros.default,
+    aten.new_ones.default, aten.new_full.default, aten.new_empty.default,
+)  # fmt: skip
+def new(site: Site) -> None:
+    """A new tensor, of all sizes; or one with the dtype of selected elements."""
+    site.gives(site.called(size=site.sizes(site.operation.output)))
+
+
+@rule(aten.squeeze.dim, aten.select.int, aten.slice.Tensor, aten.unsqueeze.default)
+def along(site: Site) -> None:
+    """A view along another axis, or the coordinates along an axis of the mask."""
+    source, target = site.given["self"], site.operation.target
+    dim = site.given["dim"] % (len(source.metadata.sizes) + (target is aten.unsqueeze.default))
+    if source in site.rewriting.coordinates:
+        place = 0 if target is aten.squeeze.dim else site.given.get("index")
+        if dim != 1 or not isinstance(place, int):
+            raise NotMasked("a part of the coordinates")
+        site.rewriting.coordinates[site.operation.output] = place % site.rank
+        return
+    if site.axis(site.operation.output) is None:
+        raise NotMasked("a part of the selected elements")
+    site.gives(site.called(dim=moved(site, source, dim, is_new=target is aten.unsqueeze.default)))
+
+
+def moved(site: Site, source: Result, dim: int, *, is_new: bool = False) -> int:
+    """The position among all axes of an axis beside the selected elements, or of a new axis."""
+    axis = site.axis(source)
+    if axis is None or dim == axis and not is_new:
+        raise NotMasked("an axis of selected elements")
+    return dim + site.rank - 1 if dim > axis else dim
+
+
+def spread(site: Site, source: Result, dims: Sequence[int]) -> list[int]:
+    """The axes of all elements for these of the selected ones."""
+    axis = site.axis(source)
+    assert axis is not None
+    own = range(axis, axis + site.rank)
+    return [each for dim in dims for each in (own if dim == axis else [moved(site, source, dim)])]
+
+
+@rule(aten.permute.default, aten.t.default, aten.transpose.int)
+def permuted(site: Site) -> None:
+    source, *rest = site.operation.args
+    rank = len(source.metadata.sizes)
+    order = list(range(rank))
+    if site.operation.target is aten.permute.default:
+        order = [each % rank for each in rest[0]]
+    else:
+        one, other = [each % rank for each in rest] or ([0, 1] if rank == 2 else [0, 0])
+        order[one], order[other] = order[other], order[one]
+    site.gives(site.whole(source).permute(spread(site, source, order)))
+
+
+@rule(aten.view.default, aten._unsafe_view.default)
+def viewed(site: Site) -> None:
+    """A view that splits or merges axes other than that of the selected elements."""
+    source, output = site.operation.args[0], site.operation.output
+    before, after = site.axis(source), site.axis(output)
+    if before is None or after is None or not statically_known_true(
+        math.prod(source.metadata.sizes[:before]) == math.prod(output.metadata.sizes[:after])
+    ):
+        raise NotMasked("the axis of the selected elements is split or merged")
+    site.gives(site.whole(source).reshape(site.sizes(output)))

@@ -62,7 +62,6 @@ CHEAP: Final = frozenset(
             "constant_pad_nd",
             "slice_backward",
             "upsample_nearest2d",
-            "upsample_bilinear2d",
             "ones_like",
         )
     ]

@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import Final
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 import torch
 
@@ -34,17 +34,15 @@ class Selection:
 
     Attributes:
         number: the symbol of how many there are, as a node.
-        place: the index of the first operator after the mask is known.
-        counting: the operator that sums the mask; `reading`: the one that reads the sum.
+        count: the same as a tensor.
+        reading: the operator that reads it.
     """
 
     atom: Atom
     number: Node
     mask: Result
-    counting: Operation | None = None
+    count: Traced | None = None
     reading: Operation | None = None
-    masks: dict[int, Traced] = field(default_factory=dict)
-    """The mask with this many axes of one element behind its own."""
 
 
 def atoms_of(value: object) -> set[Atom]:
@@ -71,19 +69,18 @@ class Rewriting:
         """For each tensor with an axis of selected elements the one that stands for it."""
         self.coordinates: dict[Result, int | None] = {}
         """The tensors that are coordinates of selected elements along one axis of the mask, or along all."""
-        self.places: dict[Result, tuple[Atom, Traced]] = {}
-        """For each tensor of indices into selected elements that of the indices into all of them."""
 
     @property
     def operations(self) -> list[Operation]:
         return self.recorder.recording.operations
 
-    def count(self, selection: Selection) -> Traced:
-        """The number of selected elements, as a tensor."""
-        if selection.counting is None:
-            aten.sum.default(self.tensor(selection.mask))
-            selection.counting = self.operations[-1]
-        return self.tensor(selection.counting.output)
+    def count(self, selection: Selection) -> None:
+        """Count the selected elements as soon as the first of them is read."""
+        if selection.count is None:
+            selection.count = aten.sum.default(self.tensor(selection.mask))
+            count = (selection.count.result,)
+            selection.reading = Operation(aten._local_scalar_dense.default, count, {}, selection.number)
+            self.operations.append(selection.reading)
 
     def tensor(self, result: Result) -> Traced:
         return tensor_of(self.kind(result), result)
@@ -119,16 +116,14 @@ class Site:
         """
         if not isinstance(value, Result) or self.selection.atom not in atoms_of(value):
             return None
-        sizes = self.rewriting.kind(value).sizes
-        own = [axis for axis, size in enumerate(sizes) if isinstance(size, torch.SymInt) and self.is_number(size.node)]
-        counting = [size for size in sizes if isinstance(size, torch.SymInt)]
-        if len(own) != 1 or sum(self.selection.atom in symbols_of(size.node.value) for size in counting) != 1:
+        counting = [
+            (axis, size.node)
+            for axis, size in enumerate(self.rewriting.kind(value).sizes)
+            if isinstance(size, torch.SymInt) and self.selection.atom in symbols_of(size.node.value)
+        ]
+        if len(counting) != 1 or counting[0][1] is not self.selection.number:
             raise NotMasked(str(value))
-        return own[0]
-
-    def is_number(self, node: Node) -> bool:
-        """Return True if a number is the count of selected elements."""
-        return node is self.selection.number
+        return counting[0][0]
 
     def whole(self, value: Result) -> Traced:
         """The tensor that stands for one with selected elements; another one itself."""
@@ -138,6 +133,14 @@ class Site:
                 raise NotMasked(str(value))
             return self.rewriting.tensor(value)
         return found
+
+    def outside(self, value: Argument) -> Any:
+        """An argument as torch takes it, all elements for selected ones."""
+        if isinstance(value, list):
+            return [self.outside(each) for each in value]
+        if isinstance(value, Node):
+            return value.outside
+        return self.whole(value) if isinstance(value, Result) else value
 
     @property
     def rank(self) -> int:
@@ -153,12 +156,9 @@ class Site:
 
     def mask(self, behind: int) -> Traced:
         """The mask with this many axes of one element behind its own."""
-        found = self.selection.masks.get(behind)
-        if found is None:
-            found = self.rewriting.tensor(self.selection.mask)
-            for _ in range(behind):
-                found = found.unsqueeze(-1)
-            self.selection.masks[behind] = found
+        found = self.rewriting.tensor(self.selection.mask)
+        for _ in range(behind):
+            found = found.unsqueeze(-1)
         return found
 
     def filled(self, value: Result, fill: float) -> Traced:
@@ -167,29 +167,37 @@ class Site:
         assert axis is not None
         whole = self.whole(value)
         number = torch.full((), fill, dtype=whole.dtype, device=whole.device)
-        behind = len(self.rewriting.kind(value).sizes) - axis - 1
-        return torch.where(self.mask(behind), whole, number)
+        return torch.where(self.mask(len(self.rewriting.kind(value).sizes) - axis - 1), whole, number)
 
     def count(self, dtype: torch.dtype) -> Traced:
         """The number of selected elements."""
-        return self.rewriting.count(self.selection).to(dtype)
+        assert self.selection.count is not None
+        return self.selection.count.to(dtype)
 
     # ------------------------------------------------------------------ what is given
 
-    def stands(self, made: torch.Tensor, output: Result | None = None) -> None:
-        """Let a tensor stand for the operator's result."""
-        result = self.operation.output if output is None else output
-        assert isinstance(made, Traced)
-        self.rewriting.whole[result] = made
+    def called(self, /, **changed: Any) -> Any:
+        """The operator's result for its arguments, some of them changed."""
+        declared, given = self.operation.target._schema.arguments, self.given
+        known = {name: changed[name] if name in changed else self.outside(value) for name, value in given.items()}
+        return self.operation.target(
+            *[known[each.name] for each in declared if not each.kwarg_only],
+            **{each.name: known[each.name] for each in declared if each.kwarg_only},
+        )
 
     def gives(self, made: torch.Tensor, output: Result | None = None, like: Result | None = None) -> None:
-        """Make a tensor the operator's result; `like` has the result's layout, if the tensor may have another.
+        """Make a tensor the operator's result, or let it stand for one with selected elements.
+
+        `like` has the result's layout, if the tensor may have another.
 
         Raises:
             NotMasked: it has another dtype or layout.
         """
         result = self.operation.output if output is None else output
         assert isinstance(made, Traced)
+        if self.axis(result) is not None:
+            self.rewriting.whole[result] = made
+            return
         kind, operations = self.rewriting.kind(result), self.rewriting.operations
         if not self.is_alike(made.metadata, kind):
             if like is None or made.dtype is not kind.dtype:

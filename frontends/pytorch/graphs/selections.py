@@ -10,11 +10,11 @@
 `x[mask]` has an axis with one element for each True. A tensor with the axes of the mask instead stands for each tensor
 with such an axis, and only its elements under the mask mean something: pointwise operators compute all elements, a
 reduction over the axis replaces the others by its identity first, a masked assignment selects by `where`. The rules are
-in `masked_operators`, `masked_views` and `masked_reductions` beside this file. A selection stays if it is returned, or
-if an operator without such a rule reads it.
+in `masked_operators` and `masked_reductions` beside this file. A selection stays if it is returned, or if an operator
+without such a rule reads it.
 
-The number of selected elements is a sum. Where a number of the program needs it, the sum is read by one `item`, with
-the symbol that was the size; a check that there is an element is made of the mask itself.
+The number of selected elements is a sum. Where a number or a check of the program needs it, the sum is read by one
+`item`, with the symbol that was the size.
 """
 
 from __future__ import annotations
@@ -22,21 +22,19 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import torch
 from torch._dispatch.python import enable_python_dispatcher
 
 from frontends.pytorch.graphs.captured import Captured
-from frontends.pytorch.graphs.graph import check_text, is_symbol
+from frontends.pytorch.graphs.graph import is_symbol
 from frontends.pytorch.graphs.masked_operators import rewritten
-from frontends.pytorch.graphs.selection import Rewriting, Selection, Site, atoms_of
+from frontends.pytorch.graphs.selection import Rewriting, Site, atoms_of
 from frontends.pytorch.recording.operations import Operation, flat, results_of
 from frontends.pytorch.recording.torch_internals import replaced
 from frontends.pytorch.symbolic.node import Node
 from frontends.pytorch.symbolic.tensor import Result
-from shapes.guards.guards import RuntimeAssert
-from shapes.symbolic.numbers import SymInt
 from solver.terms.expr import Atom
 
 # its rules register themselves
@@ -52,12 +50,10 @@ class Rewritten:
 
     Attributes:
         cut: the number of operators of the forward, which come first.
-        settled: the checks that are operators now.
     """
 
     operations: list[Operation]
     cut: int
-    settled: tuple[RuntimeAssert, ...] = ()
 
 
 def without_selections(
@@ -112,8 +108,7 @@ class SelectionPass(Rewriting):
 
     def run(self, operations: Sequence[Operation], cut: int, outputs: Sequence[object]) -> Rewritten | set[Atom]:
         """The program, or the selections that stay."""
-        nodes = self.recorder.nodes
-        later = 0
+        nodes, later = self.recorder.nodes, 0
         with self.env.speculate(), self.recorder, enable_python_dispatcher(), replaced(), torch.no_grad():
             before = self.env.known
             for place, operation in enumerate(operations):
@@ -126,8 +121,11 @@ class SelectionPass(Rewriting):
                 try:
                     if len(touched) > 1:
                         return touched
+                    selection = self.selections[next(iter(touched))]
                     with nodes.lays_out():
-                        rewritten(Site(self, operation, self.selections[next(iter(touched))]))
+                        if operation.target in SELECTING and mask_of(operation) is selection.mask:
+                            self.count(selection)
+                        rewritten(Site(self, operation, selection))
                 except Exception:
                     # torch's rules refuse arguments by errors of many kinds; the selection stays
                     return touched
@@ -135,72 +133,23 @@ class SelectionPass(Rewriting):
                     return touched
             later = later if cut < len(operations) else len(self.operations)
         self.recorder.kinds.let_go_of_tensors()
-        return self._counted(later, outputs)
+        unread = self.unread(outputs)
+        forward, backward = [
+            [each for each in part if each not in unread] for part in (self.operations[:later], self.operations[later:])
+        ]
+        return Rewritten([*forward, *backward], len(forward))
 
     def touched(self, operation: Operation) -> set[Atom]:
         """The selections whose elements or number an operator reads or gives."""
-        values = list(flat((*operation.arguments, operation.output)))
-        found = {atom for value in values for atom in atoms_of(value) if atom in self.selections}
-        if operation.target is aten.unsqueeze.default and operation.args[0] in self.places:
-            found.add(self.places[operation.args[0]][0])
-        return found
+        values = flat((*operation.arguments, operation.output))
+        return {atom for value in values for atom in atoms_of(value) if atom in self.selections}
 
-    def _counted(self, cut: int, outputs: Sequence[object]) -> Rewritten:
-        """The operators with those that read the count of selected elements, as far as they are needed."""
-        numbers = [value for each in self.operations for value in flat(each.arguments) if isinstance(value, Node)]
-        used = {atom for number in (*numbers, *outputs) for atom in atoms_of(number)}
-        read = [output for each in self.operations for output in each.outputs if isinstance(output, Node)]
-        told = {atom for number in read for atom in atoms_of(number)}
-        settled: list[RuntimeAssert] = []
-        added: dict[Result, list[Operation]] = {}
-        for atom, selection in self.selections.items():
-            checks = [each for each in self.program.runtime_asserts if atom in each.prop.symbols]
-            nonempty = [each for each in checks if is_nonempty(each, selection.number.value)]
-            mask = selection.mask
-            assert mask.metadata is not None
-            if len(nonempty) == len(checks) and atom not in used and mask.metadata.device.type == "cpu":
-                for check in checks:
-                    added.setdefault(mask, []).extend(self._asserted(mask, check))
-                settled += checks
-            elif (checks or atom in used) and atom not in told:
-                added.setdefault(mask, []).extend(self._read(selection))
-        if not added:
-            return Rewritten(self.operations, cut)
-        return self._with(added, cut, settled)
-
-    def _with(self, added: dict[Result, list[Operation]], cut: int, settled: Sequence[RuntimeAssert]) -> Rewritten:
-        """The operators with some that are added as soon as the mask is known."""
-        made = {each for operation in self.operations for each in results_of(operation.output)}
-        found = [each for mask, more in added.items() if mask not in made for each in more]
-        end = len(found) + cut
-        for place, operation in enumerate(self.operations):
-            found.append(operation)
-            for result in results_of(operation.output):
-                more = added.pop(result, [])
-                found += more
-                end += len(more) if place < cut else 0
-        return Rewritten(found, end, tuple(settled))
-
-    def _read(self, selection: Selection) -> list[Operation]:
-        kind = self.recorder.kinds.packed((), torch.int64, self.kind(selection.mask).device)
-        count = self.recorder.recording.result(kind)
-        return [
-            Operation(aten.sum.default, (selection.mask,), {}, count),
-            Operation(aten._local_scalar_dense.default, (count,), {}, selection.number),
-        ]
-
-    def _asserted(self, mask: Result, check: RuntimeAssert) -> list[Operation]:
-        kind = self.recorder.kinds.packed((), torch.bool, self.kind(mask).device)
-        some = self.recorder.recording.result(kind)
-        return [
-            Operation(aten.any.default, (mask,), {}, some),
-            Operation(aten._assert_async.msg, (some, check_text(check)), {}, None),
-        ]
-
-
-def is_nonempty(check: RuntimeAssert, number: SymInt) -> bool:
-    """Return True if a check is that a selection has an element."""
-    ways: list[Any] = [number >= 1, number != 0]
-    return check.error is RuntimeError and check.domain.kind == "true" and any(check.prop is way.prop for way in ways)
-
-
+    def unread(self, outputs: Sequence[object]) -> list[Operation]:
+        """The operators that read how many elements are selected, where nothing needs it or another one reads it."""
+        readings = {atom: each.reading for atom, each in self.selections.items() if each.reading is not None}
+        others = [each for each in self.operations if each not in readings.values()]
+        checked = {atom for check in self.program.runtime_asserts for atom in check.prop.symbols}
+        numbers = [value for each in others for value in flat(each.arguments) if isinstance(value, Node)]
+        used = checked.union(*[atoms_of(number) for number in (*numbers, *outputs)])
+        told = set().union(*[atoms_of(each) for other in others for each in other.outputs if isinstance(each, Node)])
+        return [reading for atom, reading in readings.items() if atom not in used or atom in told]

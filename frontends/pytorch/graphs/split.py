@@ -79,14 +79,11 @@ def split(
     backward: Sequence[Operation],
     results: Sequence[object],
     gradients: Sequence[Result | None],
-    settled: Collection[RuntimeAssert] = (),
 ) -> Split:
-    """Forward and backward of a program with these operators, without unused ones; checks that are `settled` are among
-    the operators."""
+    """Forward and backward of a program with these operators, without unused ones."""
     assert program.joint is not None
     tangents = program.joint.tangents
     later, deferred = program.told_later
-    deferred = [check for check in deferred if check not in settled]
     checked = [check.prop.symbols for check in deferred]
     backward = unused_removed(backward, [gradients, *checked])
     saved, symbols = needed(backward, tangents, gradients)
@@ -95,7 +92,7 @@ def split(
     read = sizes_in([saved, tangents, [operation.output for operation in backward]])
     atoms = [*symbols, *[atom for atom in read if atom in made], *[atom for each in checked for atom in each]]
     symbols = [atom for atom in dict.fromkeys(atoms) if atom not in later]
-    first = [check for check in program.runtime_asserts if check not in (*deferred, *settled)]
+    first = [check for check in program.runtime_asserts if check not in deferred]
     inputs = (*numbered("saved", saved), *numbered("tangent", tangents))
     return Split(
         program.form(forward, [*results, *saved, *symbols], first),

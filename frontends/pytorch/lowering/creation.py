@@ -14,25 +14,23 @@ from frontends.pytorch.lowering.values import Value
 aten: Final = torch.ops.aten
 
 
-@lowering(aten.zeros.default, aten.zeros_like.default, aten.new_zeros.default, aten.zero.default)
-def zeros(at: Site, *given: object, **options: object) -> Value:
-    return at.full(0)
+ONES: Final = (aten.ones.default, aten.ones_like.default, aten.new_ones.default)
 
 
-@lowering(aten.ones.default, aten.ones_like.default, aten.new_ones.default)
-def ones(at: Site, *given: object, **options: object) -> Value:
-    return at.full(1)
+@lowering(
+    *ONES, aten.zeros.default, aten.zeros_like.default, aten.new_zeros.default, aten.zero.default,
+    aten.empty.memory_format, aten.empty_like.default, aten.empty_strided.default, aten.empty_permuted.default,
+    aten.new_empty.default, aten.new_empty_strided.default,
+)  # fmt: skip
+def constant(at: Site, *given: object, **options: object) -> Value:
+    """Lower a tensor of zeros or ones; elements that are not initialized are zeros, where anything reads them."""
+    return at.full(int(at.operation.target in ONES))
 
 
-@lowering(aten.full.default, aten.full_like.default, aten.new_full.default)
-def full(at: Site, given: object, *rest: Argument, **options: object) -> Value:
+@lowering(aten.full.default, aten.full_like.default, aten.new_full.default, aten.scalar_tensor.default)
+def full(at: Site, *given: Argument, **options: object) -> Value:
     """Lower `full` and its like: the fill value is the last argument."""
-    return at.operand(rest[-1])
-
-
-@lowering(aten.scalar_tensor.default)
-def scalar_tensor(at: Site, value: Argument, **options: object) -> Value:
-    return at.operand(value)
+    return at.operand(given[-1])
 
 
 @lowering(aten.arange.default, aten.arange.start, aten.arange.start_step)

@@ -13,7 +13,7 @@ from backends.loops.nodes import Sizes
 from frontends.pytorch.graphs.partition import FEW_PIECES
 from frontends.pytorch.lowering.registry import Argument, Declined, Site, Size, lowering
 from frontends.pytorch.lowering.values import Value
-from frontends.pytorch.lowering.views import diagonal, first_of, select, slice_, sliced
+from frontends.pytorch.lowering.views import first_of, select, slice_, sliced
 from solver.terms.expr import Expr
 
 aten: Final = torch.ops.aten
@@ -89,15 +89,13 @@ def _within(at: Site, around: Value, x: Value, axis: int, start: Expr, size: Exp
 PARTS: Final[dict[object, Callable[..., Value]]] = {
     aten.slice_scatter.default: slice_,
     aten.select_scatter.default: select,
-    aten.diagonal_scatter.default: diagonal,
     aten.slice_backward.default: slice_,
     aten.select_backward.default: select,
-    aten.diagonal_backward.default: diagonal,
 }
 """The views that these operators write to."""
 
 
-@lowering(aten.slice_scatter.default, aten.select_scatter.default, aten.diagonal_scatter.default)
+@lowering(aten.slice_scatter.default, aten.select_scatter.default)
 def scatter(at: Site, x: Value, source: Value, *place: object) -> Value:
     """Put a tensor in the place of a view."""
     whole = at.new()
@@ -117,7 +115,7 @@ def slice_backward(
     return _within(at, at.full(0), grad.cast(at.dtype), axis, first, at.sizes[axis])
 
 
-@lowering(aten.select_backward.default, aten.diagonal_backward.default)
+@lowering(aten.select_backward.default)
 def view_backward(at: Site, grad: Value, sizes: object, *place: object) -> Value:
     """The gradient of a view: the given one in its place, zeros elsewhere."""
     return scatter(at, at.full(0), grad, *place)

@@ -1,4 +1,4 @@
-"""Lowering of max pooling and bilinear resampling."""
+"""Lowering of max pooling."""
 
 from __future__ import annotations
 
@@ -8,11 +8,8 @@ from typing import Final
 import torch
 
 from backends.loops.affine import Affine
-from backends.loops.nodes import Gather, GatherIndices
-from backends.loops.operations import computed_as
 from frontends.pytorch.lowering.registry import Declined, Number, Site, lowering
 from frontends.pytorch.lowering.values import Value
-from solver.terms.expr import Expr
 
 aten: Final = torch.ops.aten
 LARGEST_WINDOW: Final = 9
@@ -66,46 +63,3 @@ def _two(numbers: list[Number] | int) -> tuple[int, int]:
     if len(given) not in (1, 2) or len(known) < len(given):
         raise Declined
     return known[0], known[-1]
-
-
-@lowering(aten.upsample_bilinear2d.default)
-def bilinear(
-    at: Site,
-    x: Value,
-    size: object,
-    align_corners: bool,
-    by_rows: Number | None = None,
-    by_columns: Number | None = None,
-) -> Value:
-    """Bilinear interpolation of the four neighbors."""
-    if by_rows is not None or by_columns is not None or not x.is_float:
-        raise Declined
-    (above, below, down), (left, right, along) = [
-        _between(at, axis, x.sizes[axis], computed_as(x.dtype), align_corners) for axis in (2, 3)
-    ]
-    upper, lower = [
-        _taken(at, x, rows, left).computed() * (1 - along) + _taken(at, x, rows, right).computed() * along
-        for rows in (above, below)
-    ]
-    return upper * (1 - down) + lower * down
-
-
-def _between(at: Site, axis: int, given: Expr, dtype: str, align_corners: bool) -> tuple[Value, Value, Value]:
-    """The lower and upper neighbor along an axis, and the weight of the upper one."""
-    wanted = at.sizes[axis]
-    place = at.iota(axis).cast(dtype)
-    if align_corners:
-        last = at.full(wanted - 1, "int64").apply("maximum", 1).cast(dtype)
-        place = place * (at.full(given - 1, dtype) / last)
-    else:
-        place = ((place + 0.5) * (at.full(given, dtype) / wanted) - 0.5).apply("maximum", 0.0)
-    before = place.cast("int64").apply("minimum", given - 1)
-    behind = (before + 1).apply("minimum", given - 1)
-    return before, behind, (place - before.cast(dtype)).apply("maximum", 0.0).apply("minimum", 1.0)
-
-
-def _taken(at: Site, x: Value, rows: Value, columns: Value) -> Value:
-    """Gather elements of each image at indices that are in bounds."""
-    source = at.memory(at.operation.args[0])
-    places: GatherIndices = (*at.build.axes(2), rows.tensor, columns.tensor)
-    return Value(at.build, Gather(at.sizes, x.dtype, source, places), at.sizes)

@@ -30,7 +30,6 @@ from backends.loops.nodes import GatherIndices, Memory, Pointwise, RowOf, Rows, 
 from backends.loops.operations import DTYPES
 from backends.loops.padding import unpadded
 from backends.loops.program import Call, Program
-from frontends.pytorch.lowering.ragged_attention import attended
 from frontends.pytorch.lowering.registry import Declined, Lowered, Site, Size, lowering
 from frontends.pytorch.lowering.values import Value
 from solver.terms.expr import Expr
@@ -70,18 +69,6 @@ def rows_of(at: Site, offsets: Value, total: Expr, limit: Expr | None = None) ->
     return rows_at(at, in_memory(at, offsets), total, limit)
 
 
-def is_new(at: Site, rows: Rows, what: str) -> bool:
-    """Return True if this has not been required of the rows yet."""
-    known = _required.setdefault(at.program, set())
-    key = (id(rows), what)
-    is_first = key not in known
-    known.add(key)
-    return is_first
-
-
-_required: Final[WeakKeyDictionary[Program, set[tuple[int, str]]]] = WeakKeyDictionary()
-
-
 def ends(at: Site, rows: Rows) -> tuple[Value, Value]:
     """The offsets where rows begin, and where they end."""
     found = []
@@ -93,29 +80,31 @@ def ends(at: Site, rows: Rows) -> tuple[Value, Value]:
 
 def require_order(at: Site, rows: Rows) -> None:
     """Require that rows have no negative length and lie within the axis."""
-    if is_new(at, rows, "order"):
-        first, last = ends(at, rows)
-        inside = (first >= 0) & (last >= first) & (last <= rows.total)
-        at.require(inside, RuntimeError, "offsets must not decrease, and be within the axis that they divide")
+    if rows.is_ordered or rows.covers:
+        return
+    rows.is_ordered = True
+    first, last = ends(at, rows)
+    inside = (first >= 0) & (last >= first) & (last <= rows.total)
+    at.require(inside, RuntimeError, "offsets must not decrease, and be within the axis that they divide")
 
 
 def require_cover(at: Site, rows: Rows, message: str) -> None:
     """Require that each element is in one row, and that no row is longer than its limit."""
-    if is_new(at, rows, "cover"):
-        first, last = ends(at, rows)
-        fits = last >= first
-        if rows.limit is not None:
-            fits = fits & (last - first <= rows.limit)
-        start, end = [
-            Value(at.build, at.build.select(rows.offsets, 0, place), ()).cast("int64")
-            for place in (at.build.zero, rows.count)
-        ]
-        whole = (end - start if rows.is_shifted else end).equals(rows.total)
-        if not rows.is_shifted:
-            whole = whole & start.equals(0)
-        holds = fits.reduce("all", [0]) & whole
-        at.require(holds, RuntimeError, message, guards=(rows.offsets.buffer,))
+    if rows.covers:
+        return
     rows.covers = True
+    first, last = ends(at, rows)
+    fits = last >= first
+    if rows.limit is not None:
+        fits = fits & (last - first <= rows.limit)
+    start, end = [
+        Value(at.build, at.build.select(rows.offsets, 0, place), ()).cast("int64")
+        for place in (at.build.zero, rows.count)
+    ]
+    whole = (end - start if rows.is_shifted else end).equals(rows.total)
+    if not rows.is_shifted:
+        whole = whole & start.equals(0)
+    at.require(fits.reduce("all", [0]) & whole, RuntimeError, message, guards=(rows.offsets.buffer,))
 
 
 def diff_of(x: Tensor) -> Memory | None:
@@ -385,6 +374,4 @@ def padded_to_jagged(at: Site, x: Value, offsets: list[Value], total: Size | Non
     name = "_padded_dense_to_jagged_forward()"
     message = f"{name}: the final offset should match total_L, and no row be longer than the padded input"
     require_cover(at, rows, message)
-    attention = attended(at, x.tensor, rows)
-    made = unpadded(at.build, x.tensor, rows) if attention is None else attention
-    return Value(at.build, made, (rows.total, *x.sizes[2:]))
+    return Value(at.build, unpadded(at.build, x.tensor, rows), (rows.total, *x.sizes[2:]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, TypeAlias, TypeVar
 
@@ -77,8 +77,6 @@ class Site:
     Attributes:
         kinds: the metadata of each result; None for one that is no tensor.
         memory: materializes an argument with any strides.
-        owner: the result that owns a buffer.
-        returned: the outputs of the program.
         is_part: True if it is a part of a decomposed operator.
     """
 
@@ -89,15 +87,11 @@ class Site:
         kinds: list[Metadata | None],
         memory: Callable[[Result], Memory],
         *,
-        owner: Callable[[Buffer], Result | None] = lambda buffer: None,
-        returned: Collection[Result] = (),
         is_part: bool = False,
     ) -> None:
         self.is_part = is_part
         self.program = program
         self.memory = memory
-        self.owner = owner
-        self.returned = returned
         self.build = program.build
         self.operation = operation
         self.kinds = kinds

@@ -6,7 +6,7 @@ materializes the expression.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 
 from backends.loops.affine import Affine, affine_sum
@@ -31,7 +31,6 @@ class Results:
     Attributes:
         views: the base of each result that is a view.
         owners: the result that owns a buffer.
-        unset: allocates a result with uninitialized elements.
         places: the program's device.
     """
 
@@ -41,16 +40,9 @@ class Results:
         self.build = program.build
         self.views: dict[Result, Result] = {}
         self.owners: dict[Buffer, Result] = {}
-        self.unset: dict[Result, Callable[[], None]] = {}
         self._values: dict[Result, Value] = {}
         self._otherwise: dict[Result, Memory] = {}
         """Results with other strides than eager's, where calls take them so."""
-
-    def leave_unset(self, result: Result, made: Callable[[], None]) -> None:
-        """A result with uninitialized elements; `made` emits the call that allocates it, if its memory is needed."""
-        kind = self.kind(result)
-        self.unset[result] = made
-        self._values[result] = Value(self.build, self.build.number(0, name_of(kind.dtype)), self.sizes(kind))
 
     def is_there(self, result: Result) -> bool:
         """Return True if a result has a value already."""
@@ -116,10 +108,6 @@ class Results:
 
     def memory(self, result: Result) -> Memory:
         """Materialize a result with eager's strides."""
-        made = self.unset.pop(result, None)
-        if made is not None:
-            del self._values[result]
-            made()
         value = self.value(result)
         if self.has_layout(value, self.kind(result)):
             assert value.memory is not None
@@ -149,8 +137,6 @@ class Results:
 
     def channels_last_strides(self, image: Result) -> Memory:
         """Materialize an image as channels-last, whatever eager's layout is."""
-        if image in self.unset:
-            self.memory(image)
         found = self._otherwise.get(image)
         if found is None:
             value = self.value(image)
@@ -168,12 +154,11 @@ class Results:
 
     def anyhow(self, result: Result) -> Memory:
         """Materialize a result with any strides: its existing memory, else the layout of its operands."""
-        if result not in self.unset:
-            memory = self._otherwise.get(result) or self.value(result).memory
-            if memory is not None:
-                return memory
-            if is_channels_last(self.value(result).tensor):
-                return self.channels_last_strides(result)
+        memory = self._otherwise.get(result) or self.value(result).memory
+        if memory is not None:
+            return memory
+        if is_channels_last(self.value(result).tensor):
+            return self.channels_last_strides(result)
         return self.memory(result)
 
     def buffer(self, kind: Metadata) -> Buffer:

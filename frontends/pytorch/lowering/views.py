@@ -159,30 +159,3 @@ def flip(at: Site, x: Value, axes: list[int]) -> Value:
     for axis in {axis % x.rank for axis in axes} if x.rank else ():
         places[axis] = places[axis] * x.build.lift(-1) + Affine.of(x.sizes[axis] - 1)
     return viewed(x, at.sizes, places)
-
-
-@lowering(aten.diagonal.default, aten.diagonal_copy.default, views=True)
-def diagonal(
-    at: Site, x: Value, offset: int = 0, first: int = 0, second: int = 1, *, sizes: Sizes | None = None
-) -> Value:
-    """A view whose last axis is the diagonal of two axes."""
-    sizes = at.sizes if sizes is None else sizes
-    first, second = first % x.rank, second % x.rank
-    if type(offset) is not int:
-        raise Declined
-    rest = iter(x.build.axes(x.rank - 2))
-    last = x.build.axis(x.rank - 2)
-    down, right = x.build.lift(max(-offset, 0)), x.build.lift(max(offset, 0))
-    walks = {first: last + Affine.of(down), second: last + Affine.of(right)}
-    return viewed(x, sizes, [walks[axis] if axis in walks else next(rest) for axis in range(x.rank)])
-
-
-@lowering(aten.unfold.default, views=True)
-def unfold(at: Site, x: Value, axis: int, size: object, step: object) -> Value:
-    """Windows along an axis; the last axis is the index in the window."""
-    if not x.rank or type(step) is not int:
-        raise Declined
-    axis %= x.rank
-    places = list(x.build.axes(x.rank))
-    places[axis] = places[axis] * x.build.lift(step) + x.build.axis(x.rank)
-    return viewed(x, at.sizes, places)

@@ -5,7 +5,7 @@ A result (`results.py`) stays an expression until something needs its memory: a 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 import torch
@@ -13,10 +13,9 @@ import torch
 from backends.loops.affine import packed
 from backends.loops.channels_last import channels_last_strides, has_channels
 from backends.loops.kernels import Buffer
-from backends.loops.nodes import Memory, Number, Pointwise, Tensor, descend
+from backends.loops.nodes import Memory, Number, Pointwise, Tensor
 from backends.loops.operations import DTYPES
-from backends.loops.program import Assign, Bind, Call, Check, Program, Step
-from backends.loops.schedule import memories
+from backends.loops.program import Assign, Bind, Call, Check, Program
 from backends.program.layouts import is_whole
 from backends.results import check_results
 from frontends.pytorch.errors import Unsupported
@@ -38,20 +37,6 @@ from solver.terms.expr import Atom, Expr
 aten: Final = torch.ops.aten
 Laid: TypeAlias = Mapping[Result, tuple[Expr, ...]]
 """The strides of results."""
-
-UNSET: Final = frozenset(
-    [
-        aten.empty.memory_format,
-        aten.empty_like.default,
-        aten.empty_strided.default,
-        aten.empty_permuted.default,
-        aten.new_empty.default,
-        aten.new_empty_strided.default,
-    ]
-)
-"""Operators that allocate uninitialized memory."""
-REPLACED: Final = frozenset([aten._scaled_dot_product_flash_attention_for_cpu.default])
-"""Pure operators that may be called for nothing: what they make may be computed in another way where it is used."""
 
 
 class Writer:
@@ -102,7 +87,6 @@ class Writer:
                 if isinstance(step, Assign | Call) and operation.origin is not None:
                     step.origin = str(operation.origin)
         self.program.outputs.extend(self._outputs())
-        self._remove_unread()
         seen = [None if output in self._inner else output for output in self.form.outputs]
         self.program.apart.update(self.results.apart(seen))
 
@@ -131,9 +115,6 @@ class Writer:
 
     def operation(self, operation: Operation) -> None:
         """Lower one operator: an expression for each result, or a call."""
-        if operation.target in UNSET:
-            self.results.leave_unset(operation.output, lambda: self._call(operation))
-            return
         values = self._lowered(operation)
         if values is None:
             self._call(operation)
@@ -172,9 +153,7 @@ class Writer:
             args, named = in_order(operation)
             args = [self._operand(arg, function) for arg in args]
             named = {name: self._operand(value, function) for name, value in named.items()}
-            owner, returned = self.results.owners.get, self._returned
-            site = Site(self.program, operation, kinds, self.results.anyhow, owner=owner, returned=returned)
-            made = function(site, *args, **named)
+            made = function(Site(self.program, operation, kinds, self.results.anyhow), *args, **named)
         except Declined:
             return None
         if function in BINDING:
@@ -292,21 +271,6 @@ class Writer:
 
     # ------------------------------------------------------------------ outputs
 
-    def _remove_unread(self) -> None:
-        """Leave out operators whose results were read otherwise than from their memory, and now are not."""
-        steps = self.program.steps
-        while True:
-            read = {memory.buffer for step in steps for memory in read_by(step)}
-            read |= {each.buffer for each in self.program.outputs if isinstance(each, Memory)}
-            left = [
-                step
-                for step in steps
-                if not (isinstance(step, Call) and step.target in REPLACED and read.isdisjoint(step.results))
-            ]
-            if len(left) == len(steps):
-                break
-            steps[:] = left
-
     def _keep(self, changes: Sequence[Operation]) -> None:
         """Materialize values from before a mutation that are read after it."""
         self._outputs()
@@ -386,15 +350,6 @@ class Writer:
     def _same_dtype(self, operation: Operation) -> bool:
         source = self.results.kind(operation.args[0])
         return all(self.results.kind(each).dtype is source.dtype for each in results_of(operation.output))
-
-
-def read_by(step: Step) -> Iterator[Memory]:
-    """The memory that a step reads."""
-    match step:
-        case Assign(value=value):
-            yield from [tensor for tensor in descend([value]) if isinstance(tensor, Memory)]
-        case Call(arguments=arguments, named=named):
-            yield from memories((*arguments, *named.values()))
 
 
 def checking(operation: Operation, made: Sequence[object]) -> Callable[..., object] | None:

@@ -123,7 +123,6 @@ REDUCTIONS: Final[dict[str, Form]] = {
     "var": lambda x, m, z: x[m].var(),
     "std": lambda x, m, z: x[m].std(),
     "logsumexp": lambda x, m, z: x[m].logsumexp(0),
-    "argmax": lambda x, m, z: x[m].argmax() * x.sum(),
     "count": lambda x, m, z: (x[m] > 0).sum() * x.mean(),
     "masked_select": lambda x, m, z: x.masked_select(m).sum(),
     "torch.where": lambda x, m, z: x[torch.where(x > 0)].sum(),
@@ -144,15 +143,18 @@ REDUCTIONS: Final[dict[str, Form]] = {
     "sum of rows": lambda x, m, z: x[m[:, 0]].sum(0),
     "mean of rows": lambda x, m, z: x[m[:, 0]].mean(0),
     "amax of rows": lambda x, m, z: x[m[:, 0]].amax(0),
-    "max of rows": lambda x, m, z: x[m[:, 0]].max(0).values,
     "norm of rows": lambda x, m, z: F.normalize(x[m[:, 0]], dim=-1).sum(0),
     "mean along rows": lambda x, m, z: x[m[:, 0]].mean(-1).sum(),
+    "views of rows": lambda x, m, z: x[m[:, 0]].unsqueeze(1).transpose(1, 2).sum(0),
+    "flattened rows": lambda x, m, z: x[m[:, 0]].unsqueeze(2).flatten(1).sum(0),
     "sum of columns": lambda x, m, z: x[:, m[0]].sum(1),
 }
 FORMS: Final = {**{f"update: {name}": form for name, form in UPDATES.items()}, **REDUCTIONS}
 STAY: Final[dict[str, Form]] = {
     "returned": lambda x, m, z: x[m],
     "cumsum": lambda x, m, z: x[m].cumsum(0).pow(2).sum(),
+    "argmax": lambda x, m, z: x[m].argmax() * x.sum(),
+    "max of rows": lambda x, m, z: x[m[:, 0]].max(0).values,
     "product": lambda x, m, z: (x[m[:, 0]] @ z.t()).sum(),
     "joined": lambda x, m, z: torch.cat([x[m], z[m]]).sum(),
     "sorted": lambda x, m, z: (x[m].sort().values * 2).sum(),

@@ -277,7 +277,7 @@ UNDERIVED: dict[str, Program] = {
 @pytest.mark.parametrize("backend", ["eager", "cpu"])
 @pytest.mark.parametrize("name", UNDERIVED)
 def test_operators_without_a_derivative(name: str, backend: str) -> None:
-    """A backward raises where eager's does not, or the reverse; or its error keeps the program from being a graph."""
+    """A backward raises where eager's does not, or the reverse: eager torch runs such a program."""
 
     def did(call: Program, size: int, output: int, wanted: slice) -> tuple[object, str]:
         x, w = [torch.linspace(low, 3, size).requires_grad_() for low in (0.5, 1)]
@@ -297,5 +297,4 @@ def test_operators_without_a_derivative(name: str, backend: str) -> None:
                 found, raised = did(compiled, size, output, wanted)
                 torch.testing.assert_close(found, values)
                 assert raised == error
-    is_whole = name in ("alone", "two of them", "beside others")
-    assert is_whole is not any(graph.reason for graph in compiled._program.graphs)
+    assert any(graph.reason for graph in compiled._program.graphs)

@@ -126,7 +126,7 @@ FLOATS: dict[str, Function] = {
     "pad by less": lambda x: F.pad(x * 2, (-1, -2, 1, 0)),
     "permute": lambda x: (x.view(-1, 4, 4) + 1).permute(2, 0, 1) * 2,
     "repeat": lambda x: (x + 1).repeat(2, 3) + 1,
-    "resized": lambda x: F.interpolate(x.nan_to_num(0, 1, 2)[None, None], size=(5, 6), mode="bilinear"),
+    "resized": lambda x: F.interpolate(x.nan_to_num(0, 1, 2)[None, None], size=(5, 6)),
     "roll": lambda x: x.roll((1, -2), (0, 1)),
     "select": lambda x: (x * 2)[0] + x[-1] + x[:, -2][0],
     "slices": lambda x: (x * 2)[:, 1::3] + x[:, 1::3],
@@ -193,7 +193,7 @@ GRADIENTS: dict[str, Function] = {
     "padded": lambda x, w: F.pad(x * w[0], (1, 2)).exp() + F.pad(x, (2, 1)).sin(),
     "summed cross entropy": lambda x, w: F.cross_entropy(x @ w, torch.arange(x.shape[0]) % 8, reduction="sum"),
     "cross entropies": lambda x, w: F.cross_entropy((x @ w).view(-1, 4, 2), (x[:, :2] > 0).long(), reduction="none"),
-    "resized": lambda x, w: F.interpolate((x @ w)[None, None], size=(5, 6), mode="bilinear"),
+    "resized": lambda x, w: F.interpolate((x @ w)[None, None], size=(5, 6)),
     "with logits": lambda x, w: F.binary_cross_entropy_with_logits(x @ w, (x @ w).detach().sigmoid()),
     "arithmetic": lambda x, w: x / (w[0] ** 2 + 1) - 2 * x**3 + torch.maximum(x, w[0]) + torch.where(x > 0, x, w[0]),
 }  # fmt: skip

@@ -46,8 +46,8 @@ def test_largest_of_windows(kernel, stride, padding, called, indices) -> None:
     ("called", "named"),
     [
         (0, {"mode": "nearest"}),
-        (0, {"mode": "bilinear", "align_corners": False}),
-        (0, {"mode": "bilinear", "align_corners": True}),
+        (1, {"mode": "bilinear", "align_corners": False}),
+        (1, {"mode": "bilinear", "align_corners": True}),
     ],
 )
 @pytest.mark.parametrize("size", [(17, 5), (1, 1), None])

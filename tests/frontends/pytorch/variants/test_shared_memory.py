@@ -9,19 +9,18 @@ import torch
 
 from backends.cpu.launcher import Unavailable, launcher
 from frontends.pytorch import compile, trace
-from frontends.pytorch.graphs import form as module
-from frontends.pytorch.graphs.form import overlapping
+from frontends.pytorch.graphs.form import sharing
 from frontends.pytorch.graphs.functional import functional
 
 
 def apart(given, written, constants=()):
-    """The answers in Python and in C, which must be one."""
-    tensors = [*given, *constants]
-    expected = not overlapping(tensors, written)
+    """The answer in C, and that by storages, which may only doubt more."""
     found = launcher()
-    if not isinstance(found, Unavailable):
-        assert found.Apart(len(given), tuple(constants), tuple(written))(given) is expected, (given, written)
-    return expected
+    if isinstance(found, Unavailable):
+        pytest.skip(found.reason)
+    answer = found.Apart(len(given), tuple(constants), tuple(written))(given)
+    assert answer or sharing([*given, *constants], written), (given, written)
+    return answer
 
 
 BASE = torch.arange(64.0)
@@ -72,16 +71,6 @@ def test_random_places():
         assert apart(tensors, written) is expected, (starts, written)
         answers.add(expected)
     assert answers == {True, False}
-
-
-def test_each_tensor_is_looked_at_once(monkeypatch):
-    """The check of a model with many buffers compares all pairs of them."""
-    looked = []
-    where = module._range
-    monkeypatch.setattr(module, "_range", lambda tensor: looked.append(tensor) or where(tensor))
-    tensors = [torch.empty(3) for _ in range(200)]
-    assert not overlapping(tensors, range(0, 200, 2))
-    assert len(looked) == len(tensors)
 
 
 def test_what_moves_is_seen():
