@@ -27,7 +27,7 @@ from torch._dynamo import convert_frame
 from torch.fx.experimental.sym_node import SymNode
 from torch.fx.experimental.symbolic_shapes import uninteresting_files
 
-from frontends.pytorch.shape_env import data_sizes, exchanges, python_rules, ranks, recorded_sizes, torch_rules
+from frontends.pytorch.shape_env import data_sizes, python_rules, ranks, torch_rules
 from frontends.pytorch.shape_env.adapter import EngineShapeEnv, Torchs
 from frontends.pytorch.shape_env.comparing import Comparison
 from frontends.pytorch.shape_env.nodes import EngineSymNode
@@ -79,9 +79,8 @@ REPLACED: Final = (
     (SymNode, "__init__", begin_node),
     *[(owner, method.__name__, method) for owner, method in python_rules.REPLACED],
     *ranks.REPLACED,
-    *exchanges.REPLACED,
     *data_sizes.REPLACED,
-    *recorded_sizes.REPLACED,
+    *torch_rules.REPLACED,
 )
 
 
@@ -100,11 +99,11 @@ class Installation:
             self.count += 1
             if self.count == 1:
                 for owner, name, function in REPLACED:
-                    self.replaced.callback(setattr, owner, name, getattr(owner, name))
+                    self.replaced.callback(setattr, owner, name, vars(owner)[name])
                     setattr(owner, name, function)
                 # torch's origins of guards and nodes stay the user's lines
                 uninteresting_files().update(OWN)
-                torch_rules.replace()
+                torch_rules.replace(self.replaced)
 
     def leave(self) -> None:
         with self.lock:
@@ -112,7 +111,6 @@ class Installation:
             if self.count == 0:
                 self.replaced.close()
                 uninteresting_files().difference_update(OWN)
-                torch_rules.restore()
 
     def is_tested(self) -> bool:
         """Return True if this version of torch is tested; warn once if it is not."""

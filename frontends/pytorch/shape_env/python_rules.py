@@ -21,7 +21,6 @@ from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Final
 
-import torch
 from torch._dynamo import config
 from torch._dynamo.exc import unimplemented
 from torch._dynamo.variables import BuiltinVariable, SymNodeVariable, UserDefinedVariable
