@@ -43,7 +43,6 @@ from frontends.pytorch.shape_env.comparing import Comparison
 from frontends.pytorch.shape_env.data_sizes import DataSizes
 from frontends.pytorch.shape_env.errors import SpecializedMark, UndecidedBranch, undecided
 from frontends.pytorch.shape_env.marking import PARAMETERS, Marking
-from frontends.pytorch.shape_env.nodes import Operations
 from frontends.pytorch.shape_env.outer_sizes import OuterSizes, made_ragged
 from frontends.pytorch.shape_env.policies import TORCHS, Policies
 from frontends.pytorch.shape_env.source_places import user_line
@@ -103,7 +102,7 @@ class EngineShapeEnv(Torchs):
         self._open: dict[sympy.Basic, tuple[Facts, Beyond | None]] = {}
         self._told: dict[sympy.Basic, Prop] = {}
         self.data_sizes = DataSizes(engine, me)
-        self.operations = Operations()
+        self.operations: dict[tuple[object, ...], Any] = {}
         self._message = ""
         self._specializing = 0
 
@@ -321,6 +320,7 @@ class EngineShapeEnv(Torchs):
             return
         before = self.replacements.get(a)
         super()._set_replacement(a, tgt, msg)
+        self.operations.clear()
         after = self.replacements.get(a)
         if after is None or after == before or msg == "find":
             return
@@ -345,20 +345,17 @@ class EngineShapeEnv(Torchs):
         try:
             with super().patch_source_specialization(source, check_fn):
                 self._specializing += 1
-                self._forget_operations()  # replaced without a new version
+                self.operations.clear()
                 try:
                     yield
                 finally:
                     self._specializing -= 1
         finally:
-            self._forget_operations()
+            self.operations.clear()
 
     def _constrain_unify(self, a: Any, b: Any) -> None:
         super()._constrain_unify(a, b)
-        self._forget_operations()
-
-    def _forget_operations(self) -> None:
-        self.operations.forget(self._replacements_version_counter)
+        self.operations.clear()
 
     # ------------------------------------------------------------------ new symbols
 

@@ -70,7 +70,7 @@ def exchanging_group() -> Any:
     """The group that a compilation asks what is dynamic: the exchange of the program in this thread, or torch's."""
     settings = ACTIVE.get()
     found = None if settings is None else settings[0].ranks
-    return TORCHS_GROUP() if found is None or found.is_apart else ranks.Exchange(found)
+    return TORCHS_GROUP() if found is None or found.is_apart else found
 
 
 REPLACED: Final = (
