@@ -103,7 +103,7 @@ class StatedSizes:
             duck_shape=False,
             oblivious=True,
             marks=self.choice,
-            relations=() if self.relations is None else self.relations.propositions(),
+            relations=() if self.relations is None else self.relations.propositions,
             arguments=() if self.relations is None else tuple(self.relations.statements),
             ranks=ranks,
         )

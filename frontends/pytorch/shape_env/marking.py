@@ -17,7 +17,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
@@ -36,14 +35,13 @@ from frontends.pytorch.errors import ConstraintViolation
 from frontends.pytorch.shape_env.errors import Refused
 from frontends.pytorch.shape_env.policies import Policies
 from frontends.pytorch.shape_env.symbols import Symbols, shown, word
-from shapes.environment.symbols import RESERVED
+from frontends.pytorch.variants.relations import names_in, violated
 from shapes.size_names import places_of, with_places
 from solver.syntax.parser import parse
 
 if TYPE_CHECKING:
     from frontends.pytorch.recording.inputs import Choice
 
-NAME: Final = re.compile(r"[A-Za-z_]\w*")
 INTEGER: Final = -1
 """The axis of an integer argument."""
 KINDS: Final = {"static": DimDynamic.STATIC, "dynamic": DimDynamic.DYNAMIC, "unbacked": DimDynamic.UNBACKED}
@@ -146,15 +144,12 @@ class Marking:
         names: dict[str, Any] = {name: reading.read(self.numbers[name])[0] for name in names_in(text)}
         question = parse(text, names, reading.interner)
         both = reading.interner.conjunction((question.domain, question.prop))
+        if both is reading.interner.true:
+            return
         holds = torchs.guard_or_defer_runtime_assert(self.symbols.in_torchs(both), f"`{text}` is stated")
         if not holds:
-            used = [f"{name} = {self.value(name)}" for name in names]
-            said = f"`{text}` is stated, but is false with {', '.join(used)}"
+            said = violated(text, {name: self.numbers[name].xreplace(torchs.backed_var_to_val) for name in names})
             raise ViolatedConstraint(with_places(said, places_of(self.symbols.engine.symbols.values())))
-
-    def value(self, name: str) -> Any:
-        """The number that a word stands for this time."""
-        return self.numbers[name].xreplace(self.torchs().backed_var_to_val)
 
     def _read_others(self, source: Any) -> None:
         """Let Dynamo read the other arguments of the relations now: it does so when they are first used, which may be
@@ -169,11 +164,6 @@ class Marking:
                     variable.realize()
         finally:
             self.reading_others = False
-
-
-def names_in(text: str) -> list[str]:
-    """The words of a relation."""
-    return [name for name in dict.fromkeys(NAME.findall(text)) if name not in RESERVED | {"and", "or", "not"}]
 
 
 def symbolic_locals() -> Mapping[str, Any]:
