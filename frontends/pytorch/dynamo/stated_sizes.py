@@ -28,7 +28,7 @@ from frontends.pytorch.shape_env.ranks import Ranks
 from frontends.pytorch.shape_env.symbols import shown
 from frontends.pytorch.source_location import origin
 from frontends.pytorch.variants.marks import marks_of
-from frontends.pytorch.variants.options import Setting
+from frontends.pytorch.variants.policy import Setting
 from frontends.pytorch.variants.relations import Relations
 from shapes.accepted import is_truth
 from shapes.accepted import shown as in_short
