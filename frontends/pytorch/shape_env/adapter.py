@@ -40,10 +40,10 @@ from frontends.pytorch.shape_env.errors import SpecializedMark, UndecidedBranch,
 from frontends.pytorch.shape_env.marking import PARAMETERS, Marking
 from frontends.pytorch.shape_env.outer_sizes import OuterSizes, made_ragged, outer_offset
 from frontends.pytorch.shape_env.policies import TORCHS, Policies
-from frontends.pytorch.shape_env.source_places import user_line
 from frontends.pytorch.shape_env.symbols import Symbols, whole
 from frontends.pytorch.shape_env.tensor_sources import is_offset, is_size, least_value, takes_fallback
 from frontends.pytorch.shape_env.translation import is_float, is_unbacked
+from frontends.pytorch.source_location import user_line
 from shapes.env import ShapeEnv
 from shapes.environment.events import Guarded
 from shapes.errors import ShapeError, SpecializedDynamic, Undefined

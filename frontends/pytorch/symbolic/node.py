@@ -28,8 +28,7 @@ import torch
 from frontends.pytorch.symbolic import formulas
 from frontends.pytorch.symbolic.answers import Answers
 from frontends.pytorch.symbolic.checks import stated
-from frontends.pytorch.symbolic.methods import Computing
-from frontends.pytorch.symbolic.values import AnyValue, Value
+from frontends.pytorch.symbolic.values import AnyValue, Computing, Value
 from shapes.environment import layout
 from shapes.errors import Contradiction, FalseAtHint
 from shapes.symbolic import choices
