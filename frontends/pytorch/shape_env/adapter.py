@@ -37,9 +37,8 @@ from frontends.pytorch.shape_env.advice import advise
 from frontends.pytorch.shape_env.comparing import Comparison
 from frontends.pytorch.shape_env.data_sizes import DataSizes
 from frontends.pytorch.shape_env.errors import SpecializedMark, UndecidedBranch, undecided
-from frontends.pytorch.shape_env.marking import PARAMETERS, Marking
+from frontends.pytorch.shape_env.marking import PARAMETERS, TORCHS, Marking, Policies
 from frontends.pytorch.shape_env.outer_sizes import OuterSizes, made_ragged, outer_offset
-from frontends.pytorch.shape_env.policies import TORCHS, Policies
 from frontends.pytorch.shape_env.symbols import Symbols, whole
 from frontends.pytorch.shape_env.tensor_sources import is_offset, is_size, least_value, takes_fallback
 from frontends.pytorch.shape_env.translation import is_float, is_unbacked

@@ -30,8 +30,8 @@ from torch.fx.experimental.symbolic_shapes import uninteresting_files
 from frontends.pytorch.shape_env import data_sizes, python_rules, ranks, torch_rules
 from frontends.pytorch.shape_env.adapter import EngineShapeEnv, Torchs
 from frontends.pytorch.shape_env.comparing import Comparison
+from frontends.pytorch.shape_env.marking import TORCHS, Policies
 from frontends.pytorch.shape_env.nodes import EngineSymNode
-from frontends.pytorch.shape_env.policies import TORCHS, Policies
 
 TESTED: Final = ("2.13.0",)
 """The releases of torch for which answers were compared; others are left unchanged."""

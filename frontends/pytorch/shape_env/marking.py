@@ -1,4 +1,5 @@
-"""Marks and relations as a symbol is created, on every route: Dynamo, export and make_fx.
+"""Policies, the choices that knowledge alone does not make, for the environments of one installation; among them marks
+and relations, applied as a symbol is created, on every route: Dynamo, export and make_fx.
 
     >>> import torch
     >>> from frontends.pytorch.recording.inputs import Choice
@@ -18,7 +19,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import sympy
@@ -33,7 +34,6 @@ from torch.utils._sympy.value_ranges import ValueRanges
 
 from frontends.pytorch.errors import ConstraintViolation
 from frontends.pytorch.shape_env.errors import Refused
-from frontends.pytorch.shape_env.policies import Policies
 from frontends.pytorch.shape_env.symbols import Symbols, shown, word
 from frontends.pytorch.variants.relations import names_in, violated
 from shapes.size_names import places_of, with_places
@@ -41,11 +41,44 @@ from solver.syntax.parser import parse
 
 if TYPE_CHECKING:
     from frontends.pytorch.recording.inputs import Choice
+    from frontends.pytorch.shape_env.ranks import Ranks
 
 INTEGER: Final = -1
 """The axis of an integer argument."""
 KINDS: Final = {"static": DimDynamic.STATIC, "dynamic": DimDynamic.DYNAMIC, "unbacked": DimDynamic.UNBACKED}
 PARAMETERS: Final = ("dynamic_dim", "constraint_dim", "positive", "do_not_specialize_zero_one", "symbolic_context")
+
+
+Marks = Callable[[str, object, int], "Choice | None"]
+"""Decides the treatment of a number of the arguments, from torch's name of the tensor or integer (`L['x']`), its value
+if it is at hand, and the axis; an integer has the axis -1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Policies:
+    """The choices of one installation.
+
+    Attributes:
+        specialize_zero_one: sizes of 0 and 1 are constants; None for torch's own setting.
+        duck_shape: equal sizes of inputs are one symbol; None for torch's own setting.
+        oblivious: optional questions take the general side without a guard, where nothing is proven and these sizes
+            allow it.
+        marks: consulted for every number of the arguments.
+        relations: propositions over the words of the environment, guards from the moment their sizes are known.
+        arguments: names of the arguments that the relations are about; Dynamo reads them together.
+        ranks: merges what is dynamic over the process group; None decides on each rank alone.
+    """
+
+    specialize_zero_one: bool | None = None
+    duck_shape: bool | None = None
+    oblivious: bool = False
+    marks: Marks | None = None
+    relations: tuple[str, ...] = ()
+    arguments: tuple[str, ...] = ()
+    ranks: Ranks | None = None
+
+
+TORCHS = Policies()
 
 
 class ViolatedConstraint(ConstraintViolation, Refused):
