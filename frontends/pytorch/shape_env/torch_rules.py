@@ -183,11 +183,10 @@ def init_trackers(tracer: Any) -> None:
     tracer.sympy_expr_tracker = FirstKept()
 
 
-JAGGED: Final = {aten.select.int: "select", aten.copy_.default: "copy", aten.clone.default: "clone"}
 TABLES: Final[tuple[tuple[dict[Any, Any], dict[Any, Any]], ...]] = (
     (op_implementations_dict, {**dict.fromkeys(VIEWS, view), TANGENT: tangent}),
     (decomposition_table, {aten.logsumexp.default: logarithm_of_sum}),
-    (jagged.JAGGED_OPS_TABLE, {each: ragged(name, jagged.JAGGED_OPS_TABLE[each]) for each, name in JAGGED.items()}),
+    (jagged.JAGGED_OPS_TABLE, {aten.select.int: ragged("select", jagged.JAGGED_OPS_TABLE[aten.select.int])}),
     *[
         (operator.py_kernels, {key: recurrent(operator, key) for key in kernels})
         for operator, kernels in RECURRENT.items()
