@@ -47,15 +47,8 @@ ARITHMETIC: Final[dict[str, Callable[[int, int], int]]] = {
     "sym_max": max,
     "sym_min": min,
 }
-COMPARISONS: Final[dict[str, Callable[[int, int], bool]]] = {
-    "eq": operator.eq,
-    "ne": operator.ne,
-    "lt": operator.lt,
-    "le": operator.le,
-    "gt": operator.gt,
-    "ge": operator.ge,
-}
 RELATIONS: Final = {"eq": sympy.Eq, "ne": sympy.Ne, "lt": sympy.Lt, "le": sympy.Le, "gt": sympy.Gt, "ge": sympy.Ge}
+COMPARISONS: Final[dict[str, Callable[[int, int], bool]]] = {name: getattr(operator, name) for name in RELATIONS}
 CONNECTIVES: Final[dict[str, Callable[[bool, bool], bool]]] = {
     "and_": operator.and_,
     "or_": operator.or_,

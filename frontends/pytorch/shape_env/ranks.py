@@ -114,16 +114,15 @@ class Ranks:
         """The text of the error: who is missing, and what helps."""
         try:
             store = dist.distributed_c10d._get_default_store()
-            missing = [str(rank) for rank, key in enumerate(keys) if not store.check([key])]
+            missing = ", ".join([str(rank) for rank, key in enumerate(keys) if not store.check([key])])
         except RuntimeError:
-            missing = []
-        reason = f"rank {', '.join(missing)} did not" if missing else "the ranks did not (their store is gone)"
-        said = str(error).partition("\n")[0]
+            missing = ""
+        reason = f"rank {missing} did not" if missing else "the ranks did not (their store is gone)"
         limit = PATIENCE if self.timeout is None else self.timeout
         return (
             f"rank {dist.get_rank()} compiles {code.co_name} and waits for the sizes of the other ranks: "
             f"{reason} compile it within {limit:g} s\n"
-            f"  known:  {said}\n"
+            f"  known:  {str(error).splitlines()[0]}\n"
             "  fix:    call the function on every rank, raise ranks_timeout where a rank is slow, or set it "
             "to 0: then each rank decides alone"
         )

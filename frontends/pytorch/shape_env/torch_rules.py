@@ -33,11 +33,7 @@ from frontends.pytorch.shape_env.adapter import EngineShapeEnv
 
 aten: Final = torch.ops.aten
 
-VIEWS: Final = {
-    each: op_implementations_dict[each]
-    for each in (aten.view.default, aten._unsafe_view.default)
-    if each in op_implementations_dict
-}
+VIEWS: Final = {each: op_implementations_dict[each] for each in (aten.view.default, aten._unsafe_view.default)}
 """Torch's shape rules of views, which compare sizes one by one."""
 
 

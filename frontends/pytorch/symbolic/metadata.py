@@ -33,6 +33,7 @@ from shapes.rules import Shape
 from shapes.symbolic.choices import Int
 
 Key = tuple[Any, ...]
+Numbers = Sequence[int | Node]
 NAMES: Final[dict[torch.dtype, str]] = {}
 
 
@@ -129,14 +130,7 @@ class Kinds:
         ]
         return self._interned(outer, steps, start, dtype, device)
 
-    def _interned(
-        self,
-        sizes: Sequence[int | Node],
-        strides: Sequence[int | Node],
-        offset: int | Node,
-        dtype: torch.dtype,
-        device: torch.device,
-    ) -> Metadata:
+    def _interned(self, sizes: Numbers, strides: Numbers, offset: Any, dtype: Any, device: Any) -> Metadata:
         key = (*sizes, None, *strides, offset, dtype, device)
         found = self._found.get(key)
         if found is None:

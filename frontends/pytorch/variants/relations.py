@@ -175,11 +175,9 @@ class Relations:
             if not isinstance(name, str):
                 raise self._wrong(f"{shown(name)} is no name of an input", "the names of the function's parameters")
             if parameters is not None and name not in parameters:
-                inner = [each for each in parameters if re.fullmatch(rf"{re.escape(each)}_\d+_*", name)]
-                if not inner:
-                    known = f"{', '.join(parameters) or 'none'}{did_you_mean(name, parameters)}"
-                    what = f"a relation is stated for {name}, but the tensors among the arguments are {known}"
-                    raise self._wrong(what, f"a parameter of the function; {FIX}")
+                known = f"{', '.join(parameters) or 'none'}{did_you_mean(name, parameters)}"
+                what = f"a relation is stated for {name}, but the tensors among the arguments are {known}"
+                raise self._wrong(what, f"a parameter of the function; {FIX}")
 
     def _propositions(self, homes: Mapping[str, tuple[str, int]]) -> Iterator[str]:
         env = environment(self._named)
