@@ -18,12 +18,13 @@ and relations, applied as a symbol is created, on every route: Dynamo, export an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import sympy
 from torch._dynamo.source import TensorProperty, TensorPropertySource
+from torch._dynamo.symbolic_convert import tls
 from torch.fx.experimental.symbolic_shapes import (
     DimDynamic,
     StatelessSymbolicContext,
@@ -189,24 +190,17 @@ class Marking:
         after a question that the relation answers."""
         if self.reading_others or not self.pending:
             return
+        reader = getattr(tls, "current_tx", None)
+        if reader is None:
+            return
         self.reading_others = True
         base = source.base if isinstance(source, TensorPropertySource) else source
         try:
-            for name, variable in symbolic_locals().items():
+            for name, variable in dict(reader.output.root_tx.symbolic_locals).items():
                 if name in self.arguments and base.name != f"L[{name!r}]" and hasattr(variable, "realize"):
                     variable.realize()
         finally:
             self.reading_others = False
-
-
-def symbolic_locals() -> Mapping[str, Any]:
-    """The arguments of the function that Dynamo reads; none on other routes."""
-    from torch._dynamo.symbolic_convert import InstructionTranslator
-
-    try:
-        return dict(InstructionTranslator.current_tx().output.root_tx.symbolic_locals)
-    except AttributeError:
-        return {}
 
 
 def check_bounds(name: str, value: Any, lo: int | None, hi: int | None) -> None:
@@ -220,9 +214,7 @@ def check_bounds(name: str, value: Any, lo: int | None, hi: int | None) -> None:
 
 def value_at(source: Any) -> object:
     """The value that a source of Dynamo's has in this call; None if it is not at hand."""
-    from torch._dynamo.symbolic_convert import InstructionTranslator
-
     try:
-        return InstructionTranslator.current_tx().output.resolve_source_value(source)
+        return tls.current_tx.output.resolve_source_value(source)
     except Exception:  # other routes, and sources that Dynamo makes up
         return None
