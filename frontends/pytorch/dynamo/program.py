@@ -99,7 +99,7 @@ class Program:
         self.fullgraph = fullgraph
         self.policy = policy if policy is not None else Policy()
         self.dynamic = dynamic
-        self.stated = StatedSizes(dynamic, fn, self._ranks())
+        self.stated = StatedSizes(dynamic, self._ranks())
         self.relations = self.stated.relations
         self.graphs: list[Graph] = []
         self.fallbacks: list[Fallback] = []

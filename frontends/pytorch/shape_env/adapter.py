@@ -20,7 +20,7 @@ import contextlib
 import copy
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import sympy
 from torch.fx.experimental.symbolic_shapes import (
@@ -53,14 +53,8 @@ from solver.knowledge.facts import Facts, range_prop
 from solver.terms.expr import Expr
 from solver.terms.prop import Prop
 
-
-class Beyond:
-    """The answer to a question that ours cannot settle: torch's is used."""
-
-
-BEYOND: Final = Beyond()
-Answer: TypeAlias = Any
-"""A value of sympy's, `BEYOND`, or None where it is open."""
+BEYOND: Final = object()
+"""The answer to a question that ours cannot settle: torch's is used."""
 
 
 class EngineShapeEnv(Torchs):
@@ -90,7 +84,7 @@ class EngineShapeEnv(Torchs):
         self.comparison = comparison
         self.marking = Marking(policies, me, self.symbols)
         self._decided: dict[sympy.Basic, sympy.Basic] = {}
-        self._open: dict[sympy.Basic, tuple[Facts, Beyond | None]] = {}
+        self._open: dict[sympy.Basic, tuple[Facts, object]] = {}
         self._told: dict[sympy.Basic, Prop] = {}
         self.data_sizes = DataSizes(engine, me)
         self.operations: dict[tuple[object, ...], Any] = {}
@@ -130,8 +124,8 @@ class EngineShapeEnv(Torchs):
 
     # ------------------------------------------------------------------ asking
 
-    def answer(self, expr: sympy.Basic) -> Answer:
-        """The answer of the facts: a truth value or a number, None where it is open."""
+    def answer(self, expr: sympy.Basic) -> Any:
+        """The answer of the facts: a truth value or a number, None where it is open, or `BEYOND`."""
         found = self._decided.get(expr)
         if found is not None:
             return found
@@ -146,7 +140,7 @@ class EngineShapeEnv(Torchs):
             self._open[expr] = (self.engine.known, answer)
         return answer
 
-    def _answered(self, expr: sympy.Basic) -> Answer:
+    def _answered(self, expr: sympy.Basic) -> Any:
         if expr.is_number or expr in (sympy.true, sympy.false):
             return expr
         value, domain = self._read(expr)
@@ -238,12 +232,6 @@ class EngineShapeEnv(Torchs):
             self._told[expr] = both = self.engine.interner.conjunction((question.domain, question.prop))
             self._commit(lambda fact: self.engine.expect_true(fact, message), both)
 
-    def _by_construction(self, expr: sympy.Basic) -> None:
-        """Learn a fact of torch's that needs no check of ours."""
-        question = self.proposition(expr)
-        if question is not None and question.domain is self.engine.interner.true:
-            self._commit(self._postulate, question.prop)
-
     def _postulate(self, fact: SymBool) -> None:
         if not isinstance(self.engine.verdict_on(fact.prop, fact.domain, "fast"), Always):
             self.engine.postulate(fact)
@@ -280,7 +268,9 @@ class EngineShapeEnv(Torchs):
             return
         equality = sympy.Eq(a, after)
         if any(is_unbacked(symbol) for symbol in (a, *after.free_symbols)):
-            self._by_construction(equality)
+            question = self.proposition(equality)
+            if question is not None and question.domain is self.engine.interner.true:
+                self._commit(self._postulate, question.prop)
         else:
             self._learn(equality)
 
@@ -406,5 +396,3 @@ class EngineShapeEnv(Torchs):
             if self._told.get(guard.expr) not in dropped and made.isdisjoint(guard.expr.free_symbols)
         ]
 
-
-__all__ = ["EngineShapeEnv", "Torchs"]

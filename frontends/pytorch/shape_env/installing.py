@@ -25,10 +25,11 @@ from typing import Any, Final
 import torch
 from torch._dynamo import convert_frame
 from torch.fx.experimental.sym_node import SymNode
+from torch.fx.experimental.symbolic_shapes import ShapeEnv as Torchs
 from torch.fx.experimental.symbolic_shapes import uninteresting_files
 
 from frontends.pytorch.shape_env import data_sizes, python_rules, ranks, torch_rules
-from frontends.pytorch.shape_env.adapter import EngineShapeEnv, Torchs
+from frontends.pytorch.shape_env.adapter import EngineShapeEnv
 from frontends.pytorch.shape_env.comparing import Comparison
 from frontends.pytorch.shape_env.marking import TORCHS, Policies
 from frontends.pytorch.shape_env.nodes import EngineSymNode

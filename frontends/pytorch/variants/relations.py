@@ -19,15 +19,12 @@ no guard, and checked at every call.
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partialmethod
 from keyword import iskeyword
 from typing import Final, TypeAlias
-
-import torch
 
 from frontends.pytorch.errors import ConstraintViolation, refusal, rejected
 from frontends.pytorch.recording.inputs import Choice
@@ -134,13 +131,14 @@ class Relations:
         propositions: the relations over these words.
     """
 
-    def __init__(self, statements: Statements, fn: object = None) -> None:
+    def __init__(self, statements: Statements) -> None:
         self.place: Origin | None = origin()
         for name, of_input in statements.items():
+            if not isinstance(name, str):
+                raise self._wrong(f"{shown(name)} is no name of an input", "the names of the function's parameters")
             if not isinstance(of_input, list | tuple):
                 fix = f"one for each dimension, as in {{{name!r}: ('b', None)}}"
                 raise self._wrong(f"{name}: {shown(of_input)}", fix)
-        self._check_names(list(statements), fn)
         self.statements = {name: tuple(of_input) for name, of_input in statements.items()}
         self.words: dict[tuple[str, int], str] = {}
         self._texts: dict[tuple[str, int], str] = {}
@@ -167,17 +165,6 @@ class Relations:
         self.propositions = tuple(self._propositions(homes))
         self._env = environment(self.words.values())
         self._check_consistent()
-
-    def _check_names(self, names: Sequence[object], fn: object) -> None:
-        """Reject names that are no arguments of the function."""
-        parameters = parameters_of(fn)
-        for name in names:
-            if not isinstance(name, str):
-                raise self._wrong(f"{shown(name)} is no name of an input", "the names of the function's parameters")
-            if parameters is not None and name not in parameters:
-                known = f"{', '.join(parameters) or 'none'}{did_you_mean(name, parameters)}"
-                what = f"a relation is stated for {name}, but the tensors among the arguments are {known}"
-                raise self._wrong(what, f"a parameter of the function; {FIX}")
 
     def _propositions(self, homes: Mapping[str, tuple[str, int]]) -> Iterator[str]:
         env = environment(self._named)
@@ -261,7 +248,7 @@ class Relations:
 
         for name, of_input in self.statements.items():
             if name not in shapes:
-                known = ", ".join(shapes) or "none"
+                known = f"{', '.join(shapes) or 'none'}{did_you_mean(name, shapes)}"
                 raise wrong(f"a relation is stated for {name}, but the tensors among the arguments are {known}")
             if len(of_input) != len(shapes[name]):
                 raise wrong(f"{name} has {len(shapes[name])} dimensions, but {len(of_input)} are stated")
@@ -291,20 +278,6 @@ def environment(words: Iterable[str]) -> ShapeEnv:
     for word in words:
         env.symbol(word, lo=None)
     return env
-
-
-def parameters_of(fn: object) -> list[str] | None:
-    """The names of a function's parameters; None if it has variadic ones."""
-    if fn is None:
-        return None
-    try:
-        signature = inspect.signature(fn.forward if isinstance(fn, torch.nn.Module) else fn)  # type: ignore[arg-type]  # else raises
-    except (TypeError, ValueError):
-        return None
-    parameters = signature.parameters.values()
-    if any(each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD) for each in parameters):
-        return None
-    return [each.name for each in parameters]
 
 
 def substituted(text: str, meaning: Mapping[str, str]) -> str:
