@@ -41,7 +41,7 @@ from frontends.pytorch.errors import ConstraintViolation
 from frontends.pytorch.shape_env import installed
 from frontends.pytorch.shape_env.errors import Refused
 from frontends.pytorch.shape_env.marking import ViolatedConstraint
-from frontends.pytorch.variants.causes import FIRST, Fallback, failed_guard
+from frontends.pytorch.variants.causes import FIRST, Fallback
 from frontends.pytorch.variants.policy import Policy
 from shapes.errors import ShapeError
 from shapes.reports.process import PROCESS
@@ -213,7 +213,7 @@ def in_our_words(found: FailedGuard, graphs: Sequence[Any], given: Mapping[str, 
     """The failed guard of our variants in the place of Dynamo's, if one fails too."""
     names = {name.removesuffix(DIRECT) for name in found.code.co_names}
     compiled = next((each.compiled for each in graphs if each.name in names), None)
-    cause = "" if compiled is None else failed_guard(compiled.variants, given)
+    cause = "" if compiled is None else compiled.cause(given)
     if not cause or (found.is_size and cause.startswith("range")):
         return found
     return replace(found, key=NUMBER.sub("#", cause), text=cause)

@@ -13,7 +13,7 @@ cannot be traced runs as it was captured, operator by operator, with a warning t
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Final
 
@@ -29,7 +29,7 @@ from frontends.pytorch.running import Run
 from frontends.pytorch.tracing import trace
 from frontends.pytorch.variant import Variant
 from frontends.pytorch.variants.arguments import GraphArguments, intercepted, is_repeated
-from frontends.pytorch.variants.causes import cause_of, is_bought
+from frontends.pytorch.variants.causes import cause_of, failed_guard, is_bought
 from frontends.pytorch.variants.policy import Policy
 from shapes.errors import UndecidedGuard
 from shapes.guards.dispatch import Dispatch
@@ -106,6 +106,17 @@ class CompiledGraph:
         if call is not None:
             return call(args)
         return self._missed(args)(args)
+
+    def cause(self, given: Mapping[str, object]) -> str:
+        """The guard that inputs of these names fail; empty if it is not known, or none does."""
+        if not all(name in given for name in self.names):
+            return failed_guard(self.variants, given)
+        args = [given[name] for name in self.names]
+        try:
+            arguments, dispatch = self._kinds[GraphArguments(self.names, args).key]
+        except (TraceError, LookupError):
+            return ""
+        return "" if dispatch.lookup(args) is not None else cause_of(dispatch, arguments.values(args))[0]
 
     def _missed(self, args: Sequence[object]) -> Call:
         """The callable for a call that no variant accepts; traces the graph where it can."""
