@@ -21,15 +21,18 @@ from traceback import FrameSummary
 from types import FrameType
 from typing import Final
 
+import sympy
 import torch
+from torch._guards import TracingContext
 
-from shapes.origin import ROOT, Origin
+from shapes.origin import ROOT, Origin, StackWalk
 
 OURS: Final = os.path.join(ROOT, "frontends") + os.sep
 FRAMEWORKS: Final = (os.path.dirname(torch.__file__) + os.sep, OURS)
 STANDARD: Final = (sysconfig.get_paths()["stdlib"] + os.sep, "<frozen ")
 INSTALLED: Final = f"{os.sep}site-packages{os.sep}"
 
+PYTHON: Final = StackWalk(skip=[os.path.dirname(module.__file__) + os.sep for module in (torch, sympy)])
 _owners: dict[str, bool] = {}
 
 
@@ -54,6 +57,25 @@ def origin() -> Origin | None:
     """The program's current line."""
     frame = first_users_frame(2)
     return None if frame is None else Origin.of_instruction(frame.f_code, frame.f_lasti)
+
+
+def user_line() -> Origin | None:
+    """The line that Dynamo reads, or else the innermost one outside of torch."""
+    context = TracingContext.try_get()
+    if context is not None:
+        stack = TracingContext.extract_stack()
+        if stack:
+            frame = stack[-1]
+            return Origin(frame.filename, frame.lineno or 0, frame.name, segment_of(frame))
+    return PYTHON()
+
+
+def segment_of(frame: FrameSummary) -> str:
+    """The piece of the line that Dynamo reads, where it knows the columns, which are in bytes."""
+    begin, end = getattr(frame, "colno", None), getattr(frame, "end_colno", None)
+    if begin is None or end is None or end <= begin:
+        return ""
+    return linecache.getline(frame.filename, frame.lineno or 0).encode()[begin:end].decode(errors="replace")
 
 
 def innermost(stack: Iterable[FrameSummary]) -> Origin | None:

@@ -38,10 +38,9 @@ from frontends.pytorch.recording.reach import READS_OFFSET
 from frontends.pytorch.recording.recorder import Recorder
 from frontends.pytorch.recording.torch_internals import replaced
 from frontends.pytorch.source_location import checks_of_truth, tested_truth
-from frontends.pytorch.symbolic.autocast import casting_anew
+from frontends.pytorch.symbolic.formulas import general_path
 from frontends.pytorch.symbolic.function_mode import TorchFunctions
 from frontends.pytorch.symbolic.node import Nodes, value_of
-from frontends.pytorch.symbolic.policy import general_path
 from frontends.pytorch.variant import Variant, flattened
 from shapes.accepted import is_truth, shown
 from shapes.env import ShapeEnv
@@ -110,6 +109,18 @@ def trace(
         raise
     finally:
         recorder.kinds.let_go_of_tensors()
+
+
+@contextmanager
+def casting_anew() -> Iterator[None]:
+    """Disable autocast's cache of cast parameters inside of the block: later eager calls would receive a traced tensor
+    from it, and a graph a stale one."""
+    before = torch.is_autocast_cache_enabled()
+    torch.set_autocast_cache_enabled(False)
+    try:
+        yield
+    finally:
+        torch.set_autocast_cache_enabled(before)
 
 
 @contextmanager

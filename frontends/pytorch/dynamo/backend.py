@@ -39,10 +39,9 @@ from frontends.pytorch.errors import Unsupported, reason_of, rejected
 from frontends.pytorch.shape_env.adapter import EngineShapeEnv
 from frontends.pytorch.shape_env.errors import UndecidedBranch
 from frontends.pytorch.variant import Variant
+from frontends.pytorch.variants.causes import FIRST
 from frontends.pytorch.variants.compiled_graph import Call, CompiledGraph
-from frontends.pytorch.variants.options import check_settings
-from frontends.pytorch.variants.policy import Policy
-from frontends.pytorch.variants.recompilations import FIRST
+from frontends.pytorch.variants.policy import Policy, check_settings
 from shapes.accepted import did_you_mean
 from shapes.errors import ShapeError
 from shapes.reports.records import Entry

@@ -41,8 +41,8 @@ from frontends.pytorch.errors import ConstraintViolation
 from frontends.pytorch.shape_env import installed
 from frontends.pytorch.shape_env.errors import Refused
 from frontends.pytorch.shape_env.marking import ViolatedConstraint
+from frontends.pytorch.variants.causes import FIRST, Fallback
 from frontends.pytorch.variants.policy import Policy
-from frontends.pytorch.variants.recompilations import FIRST, Fallback
 from shapes.errors import ShapeError
 from shapes.reports.process import PROCESS
 

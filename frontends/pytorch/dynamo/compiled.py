@@ -42,7 +42,7 @@ from torch.compiler import is_dynamo_compiling
 
 from frontends.pytorch.dynamo.direct_calls import MISSED
 from frontends.pytorch.dynamo.program import Program
-from frontends.pytorch.variants.options import Options
+from frontends.pytorch.variants.policy import Options
 
 if TYPE_CHECKING:
     # `__getattr__` finds them
@@ -186,7 +186,7 @@ class Compiled(Attributes):
 
 PUBLIC: Final = frozenset((
     *("fn", "options", "backend", "dynamic", "fullgraph", "policy", "relations", "graphs", "breaks"),
-    *("variants", "recompilations", "fallbacks", "times", "explain", "report", "timed", "coverage"),
+    *("variants", "fallbacks", "times", "explain", "report", "timed", "coverage"),
 ))  # fmt: skip
 """Attributes of the program that are visible if the original has no such name."""
 

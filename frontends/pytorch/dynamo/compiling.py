@@ -26,8 +26,7 @@ from typing import Any, Unpack, overload
 
 from backends import named
 from frontends.pytorch.dynamo.compiled import Compiled
-from frontends.pytorch.variants.options import Options, Setting, check_settings
-from frontends.pytorch.variants.policy import Policy
+from frontends.pytorch.variants.policy import Options, Policy, Setting, check_settings
 
 
 @overload

@@ -47,9 +47,8 @@ from frontends.pytorch.shape_env import UndecidedBranch, installed
 from frontends.pytorch.shape_env.ranks import Ranks
 from frontends.pytorch.variant import Variant
 from frontends.pytorch.variants.arguments import intercepted
-from frontends.pytorch.variants.options import Options, Setting, check_options
-from frontends.pytorch.variants.policy import Policy
-from frontends.pytorch.variants.recompilations import Fallback, Recompilation, warn_of
+from frontends.pytorch.variants.causes import Fallback, warn_of
+from frontends.pytorch.variants.policy import Options, Policy, Setting, check_options
 from frontends.pytorch.variants.times import Times
 from shapes.reports.process import PROCESS
 
@@ -78,7 +77,6 @@ class Program:
         fn: the function or module.
         options: the options of the compilation.
         graphs: in the order in which they were captured.
-        recompilations: why each of them was.
         fallbacks: calls that run eagerly, and why.
         entry: runs in C what consists of kernels alone, or returns NotImplemented; None if nothing does.
         enter: runs what Dynamo has compiled, or returns MISSED.
@@ -101,10 +99,9 @@ class Program:
         self.fullgraph = fullgraph
         self.policy = policy if policy is not None else Policy()
         self.dynamic = dynamic
-        self.stated = StatedSizes(dynamic, fn, self._ranks())
+        self.stated = StatedSizes(dynamic, self._ranks())
         self.relations = self.stated.relations
         self.graphs: list[Graph] = []
-        self.recompilations: list[Recompilation] = []
         self.fallbacks: list[Fallback] = []
         self.times: Times | None = None
         self._cause = "first call"
@@ -352,7 +349,6 @@ class Program:
         if reason:
             self._refuse(reason)
         graph = Graph(module, inputs, backend=self.backend, policy=self.policy, cause=self._cause)
-        self.recompilations.append(Recompilation(len(self.graphs), self._cause))
         self.graphs.append(graph)
         return graph.call
 

@@ -5,7 +5,7 @@
     >>> from frontends.pytorch.dynamo.stated_sizes import StatedSizes
     >>> x = torch.randn(3, 8)
     >>> mark_static(x, 1)
-    >>> stated = StatedSizes({"x": ("b", None)}, lambda x: x)
+    >>> stated = StatedSizes({"x": ("b", None)})
     >>> [stated.choice("L['x']", x, axis).kind for axis in (0, 1)], stated.policies.arguments
     (['dynamic', 'static'], ('x',))
 """
@@ -28,7 +28,7 @@ from frontends.pytorch.shape_env.ranks import Ranks
 from frontends.pytorch.shape_env.symbols import shown
 from frontends.pytorch.source_location import origin
 from frontends.pytorch.variants.marks import marks_of
-from frontends.pytorch.variants.options import Setting
+from frontends.pytorch.variants.policy import Setting
 from frontends.pytorch.variants.relations import Relations
 from shapes.accepted import is_truth
 from shapes.accepted import shown as in_short
@@ -94,8 +94,8 @@ class StatedSizes:
         policies: equal sizes are distinct symbols, from 0; what operators ask to save work adds no guard.
     """
 
-    def __init__(self, dynamic: Setting, fn: object = None, ranks: Ranks | None = None) -> None:
-        self.relations = Relations(dynamic, fn) if isinstance(dynamic, Mapping) else None
+    def __init__(self, dynamic: Setting, ranks: Ranks | None = None) -> None:
+        self.relations = Relations(dynamic) if isinstance(dynamic, Mapping) else None
         self.violation: ConstraintViolation | None = None
         self._function = dynamic if callable(dynamic) else None
         self.policies = Policies(
@@ -103,7 +103,7 @@ class StatedSizes:
             duck_shape=False,
             oblivious=True,
             marks=self.choice,
-            relations=() if self.relations is None else self.relations.propositions(),
+            relations=() if self.relations is None else self.relations.propositions,
             arguments=() if self.relations is None else tuple(self.relations.statements),
             ranks=ranks,
         )

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import torch
 
-from frontends.pytorch.symbolic.autocast import NATIVE
+from frontends.pytorch.symbolic.function_mode import NATIVE
 from frontends.pytorch.symbolic.tensor import Result
 
 if TYPE_CHECKING:

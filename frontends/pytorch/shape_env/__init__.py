@@ -13,6 +13,6 @@ from frontends.pytorch.shape_env.adapter import EngineShapeEnv
 from frontends.pytorch.shape_env.comparing import Comparison
 from frontends.pytorch.shape_env.errors import SpecializedMark, UndecidedBranch
 from frontends.pytorch.shape_env.installing import installed
-from frontends.pytorch.shape_env.policies import Policies
+from frontends.pytorch.shape_env.marking import Policies
 
 __all__ = ["Comparison", "EngineShapeEnv", "Policies", "SpecializedMark", "UndecidedBranch", "installed"]

@@ -20,21 +20,16 @@ import contextlib
 import copy
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import sympy
-from torch import SymInt
-from torch._dynamo.source import AttrSource, TensorProperty, TensorPropertySource
 from torch.fx.experimental.symbolic_shapes import (
     DimDynamic,
     GuardOnDataDependentSymNode,
     ShapeGuard,
-    StatefulSymbolicContext,
-    SubclassSymbolicContext,
     is_nested_int,
 )
 from torch.fx.experimental.symbolic_shapes import ShapeEnv as Torchs
-from torch.utils._sympy.functions import Mod, PythonMod
 from torch.utils._sympy.numbers import int_oo
 from torch.utils._sympy.value_ranges import ValueRanges
 
@@ -42,14 +37,12 @@ from frontends.pytorch.shape_env.advice import advise
 from frontends.pytorch.shape_env.comparing import Comparison
 from frontends.pytorch.shape_env.data_sizes import DataSizes
 from frontends.pytorch.shape_env.errors import SpecializedMark, UndecidedBranch, undecided
-from frontends.pytorch.shape_env.marking import PARAMETERS, Marking
-from frontends.pytorch.shape_env.nodes import Operations
-from frontends.pytorch.shape_env.outer_sizes import OuterSizes, made_ragged
-from frontends.pytorch.shape_env.policies import TORCHS, Policies
-from frontends.pytorch.shape_env.source_places import user_line
+from frontends.pytorch.shape_env.marking import PARAMETERS, TORCHS, Marking, Policies
+from frontends.pytorch.shape_env.outer_sizes import OuterSizes, made_ragged, outer_offset
 from frontends.pytorch.shape_env.symbols import Symbols, whole
-from frontends.pytorch.shape_env.tensor_sources import is_of_layout, is_offset, is_size, least_value
+from frontends.pytorch.shape_env.tensor_sources import is_offset, is_size, least_value, takes_fallback
 from frontends.pytorch.shape_env.translation import is_float, is_unbacked
+from frontends.pytorch.source_location import user_line
 from shapes.env import ShapeEnv
 from shapes.environment.events import Guarded
 from shapes.errors import ShapeError, SpecializedDynamic, Undefined
@@ -60,17 +53,8 @@ from solver.knowledge.facts import Facts, range_prop
 from solver.terms.expr import Expr
 from solver.terms.prop import Prop
 
-
-class Beyond:
-    """The answer to a question that ours cannot settle: torch's is used."""
-
-
-BEYOND: Final = Beyond()
-ORDERS: Final = (sympy.Ge, sympy.Le, sympy.Gt, sympy.Lt)
-ENDS: Final = (-1, 0, 1, 2)
-"""Sizes with which operators compare to save work; -1 stands for one that is inferred."""
-Answer: TypeAlias = Any
-"""A value of sympy's, `BEYOND`, or None where it is open."""
+BEYOND: Final = object()
+"""The answer to a question that ours cannot settle: torch's is used."""
 
 
 class EngineShapeEnv(Torchs):
@@ -100,10 +84,10 @@ class EngineShapeEnv(Torchs):
         self.comparison = comparison
         self.marking = Marking(policies, me, self.symbols)
         self._decided: dict[sympy.Basic, sympy.Basic] = {}
-        self._open: dict[sympy.Basic, tuple[Facts, Beyond | None]] = {}
+        self._open: dict[sympy.Basic, tuple[Facts, object]] = {}
         self._told: dict[sympy.Basic, Prop] = {}
         self.data_sizes = DataSizes(engine, me)
-        self.operations = Operations()
+        self.operations: dict[tuple[object, ...], Any] = {}
         self._message = ""
         self._specializing = 0
 
@@ -122,26 +106,26 @@ class EngineShapeEnv(Torchs):
 
     # ------------------------------------------------------------------ in our terms
 
+    def _read(self, expr: sympy.Basic) -> tuple[Any, Prop]:
+        try:
+            return self.symbols.reading.read(expr)
+        except NotExpressible:
+            return None, self.engine.interner.true
+
     def expression(self, expr: sympy.Basic) -> Expr | None:
         """An integer expression of torch's as ours; None if it is none."""
-        try:
-            value, _ = self.symbols.reading.read(expr)
-        except NotExpressible:
-            return None
+        value, _ = self._read(expr)
         return value if isinstance(value, Expr) else None
 
     def proposition(self, expr: sympy.Basic) -> SymBool | None:
         """A proposition of torch's as ours, with its domain; None for anything else."""
-        try:
-            value, domain = self.symbols.reading.read(expr)
-        except NotExpressible:
-            return None
+        value, domain = self._read(expr)
         return SymBool(self.engine, value, domain) if isinstance(value, Prop) else None
 
     # ------------------------------------------------------------------ asking
 
-    def answer(self, expr: sympy.Basic) -> Answer:
-        """The answer of the facts: a truth value or a number, None where it is open."""
+    def answer(self, expr: sympy.Basic) -> Any:
+        """The answer of the facts: a truth value or a number, None where it is open, or `BEYOND`."""
         found = self._decided.get(expr)
         if found is not None:
             return found
@@ -156,11 +140,11 @@ class EngineShapeEnv(Torchs):
             self._open[expr] = (self.engine.known, answer)
         return answer
 
-    def _answered(self, expr: sympy.Basic) -> Answer:
+    def _answered(self, expr: sympy.Basic) -> Any:
         if expr.is_number or expr in (sympy.true, sympy.false):
             return expr
+        value, domain = self._read(expr)
         try:
-            value, domain = self.symbols.reading.read(expr)
             if isinstance(value, Prop):
                 match self.engine.verdict_on(value, domain):
                     case Always():
@@ -169,24 +153,25 @@ class EngineShapeEnv(Torchs):
                         return sympy.false
                     case GaveUp():
                         return BEYOND
-                    case _:
-                        return None
+                return None
             if isinstance(value, Expr):
                 lo, hi = self.engine.known.bounds(value)
                 return sympy.Integer(lo) if lo is not None and lo == hi else None
-        except (NotExpressible, ShapeError):
+        except ShapeError:
             pass
         return BEYOND
 
     def _maybe_evaluate_static(self, expr: sympy.Basic, **how: Any) -> sympy.Basic | None:
         theirs = super()._maybe_evaluate_static
         size_oblivious = how.get("size_oblivious", False)
-        if not isinstance(expr, sympy.Basic) or any(_given(how)):
+        given = [value for name, value in how.items() if name != "size_oblivious"]
+        if not isinstance(expr, sympy.Basic) or any(value is not None and value is not False for value in given):
             return theirs(expr, **how)
         if self.comparison is not None:
             torchs = theirs(expr, **how)
             if not size_oblivious:
-                self._compare(expr, torchs)
+                ours = self.answer(expr)
+                self.comparison.add(str(expr), torchs, None if ours is BEYOND else ours)
             return torchs
         ours = self.answer(expr)
         if isinstance(ours, sympy.Basic):
@@ -197,21 +182,8 @@ class EngineShapeEnv(Torchs):
 
     _maybe_evaluate_static.cache_clear = Torchs._maybe_evaluate_static.cache_clear  # type: ignore[attr-defined]
 
-    def _maybe_fast_eval_comparison(self, expr: sympy.Basic) -> sympy.Basic | None:
-        if self.comparison is None:
-            return None
-        torchs = super()._maybe_fast_eval_comparison(expr)
-        if torchs is not None:
-            self._compare(expr, torchs)
-        return torchs
-
-    def _compare(self, expr: sympy.Basic, torchs: sympy.Basic | None) -> None:
-        assert self.comparison is not None
-        count = len(self.symbols.opaque)
-        ours = self.answer(expr)
-        ours = None if isinstance(ours, Beyond) else ours
-        opaque = len(self.symbols.opaque) > count or any(expr.has(node) for node in self.symbols.opaque)
-        self.comparison.add(str(expr), torchs, ours, opaque)
+    def _maybe_fast_eval_comparison(self, expr: sympy.Basic) -> None:
+        """Nothing: torch's answers for some forms are asked of the engine like others."""
 
     def evaluate_expr(
         self,
@@ -233,26 +205,13 @@ class EngineShapeEnv(Torchs):
                 if isinstance(answer, sympy.Basic):
                     return answer
             if self.policies.oblivious and fallback_value is not None:
-                saves_an_expansion = fallback_value is False and isinstance(orig_expr, sympy.Ne)
-                is_general = bool(hint) is fallback_value and not self._lays_out(orig_expr, fallback_value)
-                sources = self._sources_in(orig_expr)
-                is_of_offsets = bool(sources) and all(map(is_offset, sources))
-                if hint is None or saves_an_expansion or is_general or is_of_offsets:
+                symbols = orig_expr.free_symbols
+                sources = [source for symbol in symbols for source in self.var_to_sources.get(symbol, ())]
+                if takes_fallback(orig_expr, sources, hint, fallback_value):
                     return sympy.true if fallback_value else sympy.false
         return super().evaluate_expr(
             orig_expr, hint, fx_node, size_oblivious, fallback_value, forcing_spec=forcing_spec
         )
-
-    def _lays_out(self, expr: sympy.Basic, fallback: bool) -> bool:
-        """Return True if the layout of an operator's result may follow from a question, so that neither side is the
-        general one: it is about strides of an argument, or orders axes by their sizes."""
-        if any(map(is_of_layout, self._sources_in(expr))):
-            return True
-        is_order = isinstance(expr, ORDERS) and not any(side in ENDS for side in expr.args)
-        return not fallback and (is_order or expr.has(Mod, PythonMod))
-
-    def _sources_in(self, expr: sympy.Basic) -> list[Any]:
-        return [source for symbol in expr.free_symbols for source in self.var_to_sources.get(symbol, ())]
 
     def _make_data_dependent_error(
         self, expr: sympy.Basic, unhinted_expr: sympy.Basic, **named: Any
@@ -273,12 +232,6 @@ class EngineShapeEnv(Torchs):
             self._told[expr] = both = self.engine.interner.conjunction((question.domain, question.prop))
             self._commit(lambda fact: self.engine.expect_true(fact, message), both)
 
-    def _by_construction(self, expr: sympy.Basic) -> None:
-        """Learn a fact of torch's that needs no check of ours."""
-        question = self.proposition(expr)
-        if question is not None and question.domain is self.engine.interner.true:
-            self._commit(self._postulate, question.prop)
-
     def _postulate(self, fact: SymBool) -> None:
         if not isinstance(self.engine.verdict_on(fact.prop, fact.domain, "fast"), Always):
             self.engine.postulate(fact)
@@ -296,18 +249,6 @@ class EngineShapeEnv(Torchs):
         self._learn(expr, self._message)
         super()._maybe_guard_rel(expr)
 
-    def _refine_ranges(self, expr: Any) -> None:
-        if not self._is_of_equal_ranges(expr):
-            super()._refine_ranges(expr)
-
-    def _is_of_equal_ranges(self, expr: sympy.Basic) -> bool:
-        """Return True for an equality of two symbols whose ranges are the same, so that it refines neither: torch would
-        solve it twice to find this."""
-        if not isinstance(expr, sympy.Eq):
-            return False
-        ranges = [self.var_to_range.get(side) for side in expr.args if side not in self.replacements]
-        return len(ranges) == 2 and ranges[0] is not None and ranges[0] == ranges[1]
-
     def guard_or_defer_runtime_assert(self, orig_expr: Any, msg: str, fx_node: Any = None) -> bool:
         before, self._message = self._message, msg
         try:
@@ -321,12 +262,15 @@ class EngineShapeEnv(Torchs):
             return
         before = self.replacements.get(a)
         super()._set_replacement(a, tgt, msg)
+        self.operations.clear()
         after = self.replacements.get(a)
         if after is None or after == before or msg == "find":
             return
         equality = sympy.Eq(a, after)
         if any(is_unbacked(symbol) for symbol in (a, *after.free_symbols)):
-            self._by_construction(equality)
+            question = self.proposition(equality)
+            if question is not None and question.domain is self.engine.interner.true:
+                self._commit(self._postulate, question.prop)
         else:
             self._learn(equality)
 
@@ -342,23 +286,18 @@ class EngineShapeEnv(Torchs):
 
     @contextlib.contextmanager
     def patch_source_specialization(self, source: Any, check_fn: Callable[..., Any]) -> Iterator[None]:
+        self._specializing += 1
         try:
             with super().patch_source_specialization(source, check_fn):
-                self._specializing += 1
-                self._forget_operations()  # replaced without a new version
-                try:
-                    yield
-                finally:
-                    self._specializing -= 1
+                self.operations.clear()
+                yield
         finally:
-            self._forget_operations()
+            self._specializing -= 1
+            self.operations.clear()
 
     def _constrain_unify(self, a: Any, b: Any) -> None:
         super()._constrain_unify(a, b)
-        self._forget_operations()
-
-    def _forget_operations(self) -> None:
-        self.operations.forget(self._replacements_version_counter)
+        self.operations.clear()
 
     # ------------------------------------------------------------------ new symbols
 
@@ -394,16 +333,7 @@ class EngineShapeEnv(Torchs):
         sizes, strides, offset = super()._create_symbolic_sizes_strides_storage_offset(
             ex_size, ex_stride, ex_storage_offset, is_dim_dynamic, source, **named
         )
-        if isinstance(context, SubclassSymbolicContext) and context.track_outer_size_stride:
-            # torch gives a wrapper of which it expects another offset a storage, which it cannot have
-            local = context.inner_contexts.get("_local_tensor")
-            if not isinstance(local, StatefulSymbolicContext):
-                return sizes, strides, ex_storage_offset
-            # the offset of a DTensor is that of its shard: one symbol
-            own = TensorPropertySource(AttrSource(source, "_local_tensor"), TensorProperty.STORAGE_OFFSET)
-            symbols = local.shape_env_to_source_to_symbol_cache.setdefault(id(self), {})
-            symbols[own.name] = offset.node.expr if isinstance(offset, SymInt) else sympy.Integer(offset)
-        return sizes, strides, offset
+        return sizes, strides, outer_offset(self, source, context, ex_storage_offset, offset)
 
     def create_unbacked_symint(self, source: Any = None) -> Any:
         return self._declared(super().create_unbacked_symint(source))
@@ -430,7 +360,9 @@ class EngineShapeEnv(Torchs):
         input_contexts: Sequence[Any] | None = None,
         **named: Any,
     ) -> Any:
-        if guards is None and self.comparison is None and self._may_be_minimal():
+        # deferred asserts on inputs are guards of ours, but not of torch's
+        is_complete = self._translation_validation_enabled or self.prefer_deferred_runtime_asserts_over_guards
+        if guards is None and self.comparison is None and not is_complete:
             guards = self.needed_guards()
         outer = OuterSizes(sources, input_contexts)
         with self._without_trivial_bounds():
@@ -452,10 +384,6 @@ class EngineShapeEnv(Torchs):
         finally:
             self.var_to_range.update(before)
 
-    def _may_be_minimal(self) -> bool:
-        # deferred asserts on inputs are guards of ours, but not of torch's
-        return not (self._translation_validation_enabled or self.prefer_deferred_runtime_asserts_over_guards)
-
     def needed_guards(self) -> list[ShapeGuard]:
         """Torch's guards without those that follow from the others, and those on ragged axes that the program makes:
         which of these are the same follows from the program."""
@@ -468,12 +396,3 @@ class EngineShapeEnv(Torchs):
             if self._told.get(guard.expr) not in dropped and made.isdisjoint(guard.expr.free_symbols)
         ]
 
-
-def _given(how: dict[str, Any]) -> Iterator[bool]:
-    """For each setting of a question, True if it is not the default."""
-    for name, value in how.items():
-        if name != "size_oblivious":
-            yield value is not None and value is not False
-
-
-__all__ = ["EngineShapeEnv", "Torchs"]

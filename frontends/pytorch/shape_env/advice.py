@@ -13,21 +13,18 @@ from __future__ import annotations
 
 import ast
 import re
-import sys
 from collections.abc import Iterator, Mapping
-from types import FrameType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import sympy
 import torch
+from torch._dynamo.symbolic_convert import InstructionTranslatorBase, tls
+from torch._dynamo.variables.lazy import LazyVariableTracker
 
 from frontends.pytorch.source_location import checks_of_truth, is_users, tested_truth
 from shapes.errors import UndecidedGuard, written_condition
 from shapes.origin import Origin
 from solver.terms.expr import Expr
-
-if TYPE_CHECKING:
-    from torch._dynamo.symbolic_convert import InstructionTranslatorBase
 
 OPPOSITES: Final[dict[type[ast.cmpop], type[ast.cmpop]]] = {
     ast.Eq: ast.NotEq,
@@ -94,16 +91,11 @@ def renamed(text: str, words: Mapping[sympy.Symbol, Expr | None], names: Mapping
 
 def innermost_of_program() -> InstructionTranslatorBase | None:
     """The program's innermost function that Dynamo reads, None outside of Dynamo."""
-    dynamo = sys.modules.get("torch._dynamo.symbolic_convert")
-    if dynamo is None:
-        return None
-    frame: FrameType | None = sys._getframe()
-    while frame is not None:
-        reader = frame.f_locals.get("self") if frame.f_code.co_name == "step" else None
-        if isinstance(reader, dynamo.InstructionTranslatorBase) and is_users(reader.f_code.co_filename):
-            return reader
-        frame = frame.f_back
-    return None
+    root = getattr(tls, "current_tx", None)
+    reader: InstructionTranslatorBase | None = None if root is None else root.output.current_tx
+    while reader is not None and not is_users(reader.f_code.co_filename):
+        reader = reader.parent
+    return reader
 
 
 def names_in(reader: InstructionTranslatorBase) -> dict[sympy.Symbol, str]:
@@ -126,8 +118,6 @@ def names_in(reader: InstructionTranslatorBase) -> dict[sympy.Symbol, str]:
 def values_of(reader: InstructionTranslatorBase) -> Iterator[tuple[str, Any]]:
     """The fake tensors and symbolic numbers of a function's local variables that Dynamo has read: it is left as it is,
     since torch catches some of these errors and goes on."""
-    from torch._dynamo.variables.lazy import LazyVariableTracker
-
     for name, variable in reader.symbolic_locals.items():
         if isinstance(variable, LazyVariableTracker):
             variable = variable.unwrap()

@@ -6,7 +6,7 @@
     >>> seen.add("s0 >= 2", sympy.true, sympy.true), seen.add("u0 == 4*(u0//4)", None, sympy.true)
     (None, None)
     >>> print(seen)
-    2 questions: both decide 1, only ours 1, only torch 0, neither 0; 0 conflicts; 0 with opaque parts
+    both decide 1, only ours 1, only torch 0, neither 0; 0 conflicts
 """
 
 from __future__ import annotations
@@ -22,27 +22,21 @@ class Comparison:
     """Counts of answers.
 
     Attributes:
-        questions: the number of questions that torch asked.
-        both: questions that both decide, alike.
+        both: the number of questions that both decide, alike.
+        neither: the number of those that neither decides.
         only_ours: texts of questions that only ours decides.
         only_torch: texts of questions that only torch decides.
-        neither: questions that neither decides.
-        opaque: texts of questions with parts that have no words in ours.
         conflicts: a line for each question that both decide and in different ways.
     """
 
     def __init__(self) -> None:
-        self.questions = self.both = self.neither = 0
+        self.both = self.neither = 0
         self.only_ours: list[str] = []
         self.only_torch: list[str] = []
-        self.opaque: list[str] = []
         self.conflicts: list[str] = []
 
-    def add(self, question: str, torchs: sympy.Basic | None, ours: sympy.Basic | None, opaque: bool = False) -> None:
+    def add(self, question: str, torchs: sympy.Basic | None, ours: sympy.Basic | None) -> None:
         """Compare two answers; None for none."""
-        self.questions += 1
-        if opaque:
-            self.opaque.append(question)
         if torchs is None and ours is None:
             self.neither += 1
         elif torchs is None:
@@ -58,7 +52,6 @@ class Comparison:
 
     def __str__(self) -> str:
         return (
-            f"{self.questions} questions: both decide {self.both}, only ours {len(self.only_ours)}, only torch "
-            f"{len(self.only_torch)}, neither {self.neither}; {len(self.conflicts)} conflicts; "
-            f"{len(self.opaque)} with opaque parts"
+            f"both decide {self.both}, only ours {len(self.only_ours)}, only torch {len(self.only_torch)}, neither "
+            f"{self.neither}; {len(self.conflicts)} conflicts"
         )

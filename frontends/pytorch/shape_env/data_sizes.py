@@ -25,13 +25,14 @@ from typing import TYPE_CHECKING, Any, Final
 import torch
 from torch._dynamo.symbolic_convert import tls
 from torch._ops import HigherOrderOperator
-from torch._subclasses.fake_tensor import FakeTensorMode
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+from torch.utils import _pytree as pytree
 from torch.utils.weak import WeakIdKeyDictionary
 
 from frontends.operator_names.aten_operators import aten as vocabulary
 from frontends.pytorch.meta_rules.registry import sizes_of, word_of
 from frontends.pytorch.recording.contents import UNIQUE, Contents
-from frontends.pytorch.recording.operations import Operation, Recording, bound
+from frontends.pytorch.recording.operations import EXCHANGES, Operation, Recording, bound
 from frontends.pytorch.shape_env.translation import is_unbacked
 from frontends.pytorch.symbolic.metadata import Metadata, name_of
 from frontends.pytorch.symbolic.node import Nodes
@@ -239,6 +240,18 @@ def is_fresh(size: Any) -> bool:
     return form is not None and form.is_Symbol and is_unbacked(form)
 
 
+def exchanged(func: Any, args: Any, kwargs: Any) -> list[FakeTensor]:
+    """The arguments of a collective whose numbers torch knows.
+
+    Torch computes operators on constants while it captures: of a collective that would be an exchange that the other
+    ranks don't expect, and their numbers would be constants of the graph.
+    """
+    if getattr(func, "namespace", None) not in EXCHANGES:
+        return []
+    leaves = pytree.tree_leaves((args, kwargs))
+    return [each for each in leaves if isinstance(each, FakeTensor) and each.constant is not None]
+
+
 DISPATCH: Final = FakeTensorMode.dispatch
 
 
@@ -247,11 +260,17 @@ def dispatch(self: FakeTensorMode, func: Any, types: Any, args: Any = (), kwargs
     data = getattr(self.shape_env, "data_sizes", None)
     if data is None:
         return DISPATCH(self, func, types, args, kwargs or {})
+    known = [(each, each.constant) for each in exchanged(func, args, kwargs)]
+    for each, _ in known:
+        each.constant = None
     data.depth += 1
     try:
         output = DISPATCH(self, func, types, args, kwargs or {})
     finally:
         data.depth -= 1
+        if known and not func._schema.is_mutable:
+            for each, constant in known:
+                each.constant = constant
     if isinstance(func, torch._ops.OpOverload):
         data.made(func, args, kwargs or {}, output)
     return output

@@ -25,13 +25,14 @@ from typing import Any, Final
 import torch
 from torch._dynamo import convert_frame
 from torch.fx.experimental.sym_node import SymNode
+from torch.fx.experimental.symbolic_shapes import ShapeEnv as Torchs
 from torch.fx.experimental.symbolic_shapes import uninteresting_files
 
-from frontends.pytorch.shape_env import data_sizes, exchanges, python_rules, ranks, recorded_sizes, torch_rules
-from frontends.pytorch.shape_env.adapter import EngineShapeEnv, Torchs
+from frontends.pytorch.shape_env import data_sizes, python_rules, ranks, torch_rules
+from frontends.pytorch.shape_env.adapter import EngineShapeEnv
 from frontends.pytorch.shape_env.comparing import Comparison
+from frontends.pytorch.shape_env.marking import TORCHS, Policies
 from frontends.pytorch.shape_env.nodes import EngineSymNode
-from frontends.pytorch.shape_env.policies import TORCHS, Policies
 
 TESTED: Final = ("2.13.0",)
 """The releases of torch for which answers were compared; others are left unchanged."""
@@ -70,7 +71,7 @@ def exchanging_group() -> Any:
     """The group that a compilation asks what is dynamic: the exchange of the program in this thread, or torch's."""
     settings = ACTIVE.get()
     found = None if settings is None else settings[0].ranks
-    return TORCHS_GROUP() if found is None or found.is_apart else ranks.Exchange(found)
+    return TORCHS_GROUP() if found is None or found.is_apart else found
 
 
 REPLACED: Final = (
@@ -79,9 +80,8 @@ REPLACED: Final = (
     (SymNode, "__init__", begin_node),
     *[(owner, method.__name__, method) for owner, method in python_rules.REPLACED],
     *ranks.REPLACED,
-    *exchanges.REPLACED,
     *data_sizes.REPLACED,
-    *recorded_sizes.REPLACED,
+    *torch_rules.REPLACED,
 )
 
 
@@ -100,11 +100,11 @@ class Installation:
             self.count += 1
             if self.count == 1:
                 for owner, name, function in REPLACED:
-                    self.replaced.callback(setattr, owner, name, getattr(owner, name))
+                    self.replaced.callback(setattr, owner, name, vars(owner)[name])
                     setattr(owner, name, function)
                 # torch's origins of guards and nodes stay the user's lines
                 uninteresting_files().update(OWN)
-                torch_rules.replace()
+                torch_rules.replace(self.replaced)
 
     def leave(self) -> None:
         with self.lock:
@@ -112,7 +112,6 @@ class Installation:
             if self.count == 0:
                 self.replaced.close()
                 uninteresting_files().difference_update(OWN)
-                torch_rules.restore()
 
     def is_tested(self) -> bool:
         """Return True if this version of torch is tested; warn once if it is not."""

@@ -1,4 +1,5 @@
-"""Marks and relations as a symbol is created, on every route: Dynamo, export and make_fx.
+"""Policies, the choices that knowledge alone does not make, for the environments of one installation; among them marks
+and relations, applied as a symbol is created, on every route: Dynamo, export and make_fx.
 
     >>> import torch
     >>> from frontends.pytorch.recording.inputs import Choice
@@ -17,13 +18,13 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import sympy
 from torch._dynamo.source import TensorProperty, TensorPropertySource
+from torch._dynamo.symbolic_convert import tls
 from torch.fx.experimental.symbolic_shapes import (
     DimDynamic,
     StatelessSymbolicContext,
@@ -34,20 +35,51 @@ from torch.utils._sympy.value_ranges import ValueRanges
 
 from frontends.pytorch.errors import ConstraintViolation
 from frontends.pytorch.shape_env.errors import Refused
-from frontends.pytorch.shape_env.policies import Policies
 from frontends.pytorch.shape_env.symbols import Symbols, shown, word
-from shapes.environment.symbols import RESERVED
+from frontends.pytorch.variants.relations import names_in, violated
 from shapes.size_names import places_of, with_places
 from solver.syntax.parser import parse
 
 if TYPE_CHECKING:
     from frontends.pytorch.recording.inputs import Choice
+    from frontends.pytorch.shape_env.ranks import Ranks
 
-NAME: Final = re.compile(r"[A-Za-z_]\w*")
 INTEGER: Final = -1
 """The axis of an integer argument."""
 KINDS: Final = {"static": DimDynamic.STATIC, "dynamic": DimDynamic.DYNAMIC, "unbacked": DimDynamic.UNBACKED}
 PARAMETERS: Final = ("dynamic_dim", "constraint_dim", "positive", "do_not_specialize_zero_one", "symbolic_context")
+
+
+Marks = Callable[[str, object, int], "Choice | None"]
+"""Decides the treatment of a number of the arguments, from torch's name of the tensor or integer (`L['x']`), its value
+if it is at hand, and the axis; an integer has the axis -1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Policies:
+    """The choices of one installation.
+
+    Attributes:
+        specialize_zero_one: sizes of 0 and 1 are constants; None for torch's own setting.
+        duck_shape: equal sizes of inputs are one symbol; None for torch's own setting.
+        oblivious: optional questions take the general side without a guard, where nothing is proven and these sizes
+            allow it.
+        marks: consulted for every number of the arguments.
+        relations: propositions over the words of the environment, guards from the moment their sizes are known.
+        arguments: names of the arguments that the relations are about; Dynamo reads them together.
+        ranks: merges what is dynamic over the process group; None decides on each rank alone.
+    """
+
+    specialize_zero_one: bool | None = None
+    duck_shape: bool | None = None
+    oblivious: bool = False
+    marks: Marks | None = None
+    relations: tuple[str, ...] = ()
+    arguments: tuple[str, ...] = ()
+    ranks: Ranks | None = None
+
+
+TORCHS = Policies()
 
 
 class ViolatedConstraint(ConstraintViolation, Refused):
@@ -146,44 +178,29 @@ class Marking:
         names: dict[str, Any] = {name: reading.read(self.numbers[name])[0] for name in names_in(text)}
         question = parse(text, names, reading.interner)
         both = reading.interner.conjunction((question.domain, question.prop))
+        if both is reading.interner.true:
+            return
         holds = torchs.guard_or_defer_runtime_assert(self.symbols.in_torchs(both), f"`{text}` is stated")
         if not holds:
-            used = [f"{name} = {self.value(name)}" for name in names]
-            said = f"`{text}` is stated, but is false with {', '.join(used)}"
+            said = violated(text, {name: self.numbers[name].xreplace(torchs.backed_var_to_val) for name in names})
             raise ViolatedConstraint(with_places(said, places_of(self.symbols.engine.symbols.values())))
-
-    def value(self, name: str) -> Any:
-        """The number that a word stands for this time."""
-        return self.numbers[name].xreplace(self.torchs().backed_var_to_val)
 
     def _read_others(self, source: Any) -> None:
         """Let Dynamo read the other arguments of the relations now: it does so when they are first used, which may be
         after a question that the relation answers."""
         if self.reading_others or not self.pending:
             return
+        reader = getattr(tls, "current_tx", None)
+        if reader is None:
+            return
         self.reading_others = True
         base = source.base if isinstance(source, TensorPropertySource) else source
         try:
-            for name, variable in symbolic_locals().items():
+            for name, variable in dict(reader.output.root_tx.symbolic_locals).items():
                 if name in self.arguments and base.name != f"L[{name!r}]" and hasattr(variable, "realize"):
                     variable.realize()
         finally:
             self.reading_others = False
-
-
-def names_in(text: str) -> list[str]:
-    """The words of a relation."""
-    return [name for name in dict.fromkeys(NAME.findall(text)) if name not in RESERVED | {"and", "or", "not"}]
-
-
-def symbolic_locals() -> Mapping[str, Any]:
-    """The arguments of the function that Dynamo reads; none on other routes."""
-    from torch._dynamo.symbolic_convert import InstructionTranslator
-
-    try:
-        return dict(InstructionTranslator.current_tx().output.root_tx.symbolic_locals)
-    except AttributeError:
-        return {}
 
 
 def check_bounds(name: str, value: Any, lo: int | None, hi: int | None) -> None:
@@ -197,9 +214,7 @@ def check_bounds(name: str, value: Any, lo: int | None, hi: int | None) -> None:
 
 def value_at(source: Any) -> object:
     """The value that a source of Dynamo's has in this call; None if it is not at hand."""
-    from torch._dynamo.symbolic_convert import InstructionTranslator
-
     try:
-        return InstructionTranslator.current_tx().output.resolve_source_value(source)
+        return tls.current_tx.output.resolve_source_value(source)
     except Exception:  # other routes, and sources that Dynamo makes up
         return None

@@ -18,10 +18,10 @@ new node, since tracers tell numbers apart by their nodes.
 A comparison is made without evaluating it: sympy takes a millisecond or two to decide it, or to leave it open, and a
 branch asks the engine in any case.
 
-A result depends on the expressions and on the replacements of torch's `ShapeEnv`, which torch versions: the cache uses
-its version. Two methods of torch replace symbols without a new version; the environment clears the cache there. Not
-cached are remainders, which depend on ranges as well; operations recorded by a proxy mode, under translation
-validation or provenance logging; and operands that are not both integers or both truth values.
+A result depends on the expressions and on the replacements of torch's `ShapeEnv`: the environment clears its cache,
+`operations`, with each new one. An entry has its operands, which keeps their identities unique. Not cached are
+remainders, which depend on ranges as well; operations recorded by a proxy mode, under translation validation or
+provenance logging; and operands that are not both integers or both truth values.
 """
 
 from __future__ import annotations
@@ -36,7 +36,6 @@ import torch._ops as dispatch
 from torch._C import _get_dispatch_mode, _TorchDispatchModeKey
 from torch.fx.experimental.sym_node import SymNode
 
-Key = TypeVar("Key")
 Answer = TypeVar("Answer")
 Implementation = Callable[..., Any]
 
@@ -48,15 +47,8 @@ ARITHMETIC: Final[dict[str, Callable[[int, int], int]]] = {
     "sym_max": max,
     "sym_min": min,
 }
-COMPARISONS: Final[dict[str, Callable[[int, int], bool]]] = {
-    "eq": operator.eq,
-    "ne": operator.ne,
-    "lt": operator.lt,
-    "le": operator.le,
-    "gt": operator.gt,
-    "ge": operator.ge,
-}
 RELATIONS: Final = {"eq": sympy.Eq, "ne": sympy.Ne, "lt": sympy.Lt, "le": sympy.Le, "gt": sympy.Gt, "ge": sympy.Ge}
+COMPARISONS: Final[dict[str, Callable[[int, int], bool]]] = {name: getattr(operator, name) for name in RELATIONS}
 CONNECTIVES: Final[dict[str, Callable[[bool, bool], bool]]] = {
     "and_": operator.and_,
     "or_": operator.or_,
@@ -68,34 +60,7 @@ LARGEST: Final = 1 << 18
 """The limit of a cache; beyond it the cache is cleared."""
 
 
-class Operations:
-    """The cached results of one environment's operations, valid for one version of its replacements.
-
-    Attributes:
-        version: torch's version of the replacements.
-        results: by the operation and the identities of its operands, the expression and whether torch knows it as a
-            sum of distinct symbols; with the operands, which keeps their identities unique.
-        integers: the integer value of an expression after replacement, or None, by identity.
-    """
-
-    __slots__ = ("integers", "results", "version")
-
-    def __init__(self) -> None:
-        self.forget(0)
-
-    def forget(self, version: int) -> None:
-        self.version = version
-        self.results: dict[tuple[object, ...], tuple[Any, bool, object, object]] = {}
-        self.integers: dict[int, tuple[object, int | None]] = {}
-
-    def at(self, version: int) -> Operations:
-        """The valid cached results."""
-        if self.version != version:
-            self.forget(version)
-        return self
-
-
-def kept(table: dict[Key, Answer], key: Key, answer: Answer) -> Answer:
+def kept(table: dict[tuple[object, ...], Answer], key: tuple[object, ...], answer: Answer) -> Answer:
     """Cache an answer, in an empty table where this one is full."""
     if len(table) >= LARGEST:
         table.clear()
@@ -115,13 +80,12 @@ class EngineSymNode(SymNode):
     """An `EngineShapeEnv`."""
 
     def maybe_as_int(self) -> int | None:
-        environment = self.shape_env
-        integers = environment.operations.at(environment._replacements_version_counter).integers
-        expression = self._expr
-        found = integers.get(id(expression))
+        table, expression = self.shape_env.operations, self._expr
+        key = ("maybe_as_int", id(expression))
+        found = table.get(key)
         if found is None:
-            found = kept(integers, id(expression), (expression, super().maybe_as_int()))
-        return found[1]
+            found = kept(table, key, (super().maybe_as_int(), expression))
+        return found[0]
 
 
 def node_of(expression: Any, environment: Any, kind: type, hint: object, summation: bool) -> Any:
@@ -163,15 +127,15 @@ def once(name: str, operation: Implementation, given: type, result: type) -> Imp
             hint = operation(x, y)
         else:
             return original(self, other)
-        table = environment.operations.at(environment._replacements_version_counter).results
+        table = environment.operations
         a, b = self._expr, other._expr
         key = (name, id(a), id(b), self._optimized_summation, other._optimized_summation)
         found = table.get(key)
         if found is not None:
             return node_of(found[0], environment, result, hint, found[1])
+        version = environment._replacements_version_counter
         node = original(self, other) if relation is None else related(self, other, relation, hint)
-        operations = environment.operations.at(environment._replacements_version_counter)
-        if isinstance(node, SymNode) and node.pytype is result and operations.results is table:
+        if isinstance(node, SymNode) and node.pytype is result and environment._replacements_version_counter == version:
             kept(table, key, (node._expr, node._optimized_summation, a, b))
         return node
 

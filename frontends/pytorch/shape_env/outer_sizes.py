@@ -1,4 +1,4 @@
-"""Guards on the sizes of jagged tensors: the number of rows, and ragged axes that a program makes.
+"""Guards on the sizes of tensors that wrap others: a jagged tensor's rows and ragged axes, a DTensor's offset.
 
     >>> import torch
     >>> from frontends.pytorch import compile
@@ -20,6 +20,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import sympy
+from torch import SymInt
+from torch._dynamo.source import AttrSource, TensorProperty, TensorPropertySource
+from torch.fx.experimental.symbolic_shapes import StatefulSymbolicContext, SubclassSymbolicContext
 from torch.utils._sympy.singleton_int import SingletonInt
 
 
@@ -49,6 +52,20 @@ class OuterSizes:
             for guards in found:
                 guards.exprs[:] = [text for text in guards.exprs if not text.startswith(self._derived)]
         return found
+
+
+def outer_offset(shapes: Any, source: Any, context: Any, value: Any, made: Any) -> Any:
+    """The offset of a tensor with a context, which torch has made a number of. That of a wrapper stays its `value`,
+    since torch would give it a storage for another one; that of a DTensor and that of its shard are one symbol."""
+    if not isinstance(context, SubclassSymbolicContext) or not context.track_outer_size_stride:
+        return made
+    local = context.inner_contexts.get("_local_tensor")
+    if not isinstance(local, StatefulSymbolicContext):
+        return value
+    own = TensorPropertySource(AttrSource(source, "_local_tensor"), TensorProperty.STORAGE_OFFSET)
+    symbols = local.shape_env_to_source_to_symbol_cache.setdefault(id(shapes), {})
+    symbols[own.name] = made.node.expr if isinstance(made, SymInt) else sympy.Integer(made)
+    return made
 
 
 def made_ragged(shapes: Any) -> set[sympy.Symbol]:

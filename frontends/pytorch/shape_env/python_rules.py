@@ -1,16 +1,15 @@
-"""`in`, `divmod`, `max` and sorting of sizes, and numbers of modules, as Dynamo traces them in our environments.
+"""`in` and `max` of sizes, and numbers of modules, as Dynamo traces them in our environments.
 
     >>> import torch
     >>> from frontends.pytorch.shape_env import installed
     >>> with installed():
-    ...     sized = lambda x: (x + 1, x.shape[0] in (3, 4), divmod(x.shape[0], 2))
+    ...     sized = lambda x: (x + 1, 3 in x.shape, max(x.shape[0], 4.0))
     ...     f = torch.compile(sized, backend="eager", dynamic=True)
     ...     f(torch.ones(3))[1:], f(torch.ones(5))[1:]
-    ((True, (1, 1)), (False, (2, 1)))
+    ((True, 4.0), (False, 5))
 
-Torch's `in` finds constants only, a size is in no container, and a tensor compared with a tensor has no truth; it
-has no `divmod` of sizes, and no order of them, and its `max` of a size and a float is a float. Here Dynamo traces a
-function that does what Python does.
+Torch's `in` finds no number among sizes, and returns a tensor where it compares tensors; its `max` of a size and a
+float is a float. Here Dynamo traces a function that does what Python does.
 
 With `dynamic=True` torch takes every number for a symbol. Numbers of modules and globals seldom change: here they are
 constants until they have changed.
@@ -18,17 +17,16 @@ constants until they have changed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Final
 
-import torch
 from torch._dynamo import config
 from torch._dynamo.exc import unimplemented
-from torch._dynamo.variables import BuiltinVariable, LambdaVariable, ListVariable, SymNodeVariable, UserDefinedVariable
+from torch._dynamo.variables import BuiltinVariable, SymNodeVariable, UserDefinedVariable
 from torch._dynamo.variables.base import VariableTracker
 from torch._dynamo.variables.builder import VariableBuilder
-from torch._dynamo.variables.lists import BaseListVariable, TupleVariable
+from torch._dynamo.variables.lists import BaseListVariable
 from torch._dynamo.variables.tensor import TensorVariable
 from torch._guards import GuardSource
 from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
@@ -44,11 +42,6 @@ def contains(container: Iterable[object], item: object) -> bool:
     return False
 
 
-def quotient(a: int, b: int) -> tuple[int, int]:
-    """The results of `divmod`."""
-    return a // b, a % b
-
-
 def larger(a: float, b: float) -> float:
     """The result of `max`: the first one of equals."""
     return b if b > a else a
@@ -59,48 +52,9 @@ def smaller(a: float, b: float) -> float:
     return b if b < a else a
 
 
-def sort(items: list[object], keys: Sequence[Any], reverse: bool) -> None:
-    """Sort a list by keys; equals keep their order."""
-    sorted_items: list[object] = []
-    sorted_keys: list[Any] = []
-    places = range(len(items))
-    for index in reversed(places) if reverse else places:
-        place = len(sorted_items)
-        while place > 0 and keys[index] < sorted_keys[place - 1]:
-            place -= 1
-        sorted_items.insert(place, items[index])
-        sorted_keys.insert(place, keys[index])
-    items[:] = sorted_items[::-1] if reverse else sorted_items
-
-
 def traced(tx: Any, function: object, *args: VariableTracker) -> VariableTracker:
     """The result of a function that Dynamo traces."""
     return VariableTracker.build(tx, function).call_function(tx, list(args), {})
-
-
-def are_sizes(tx: Any, values: Sequence[VariableTracker]) -> bool:
-    """Return True if values are integers, and some are sizes of an environment of ours."""
-    if not isinstance(tx.output.shape_env, EngineShapeEnv):
-        return False
-    symbolic = [isinstance(each, SymNodeVariable) for each in values]
-    return any(symbolic) and all(
-        (is_symbolic or each.is_python_constant()) and each.python_type() is int
-        for each, is_symbolic in zip(values, symbolic)
-    )
-
-
-def are_ordered(tx: Any, values: Sequence[VariableTracker]) -> bool:
-    """Return True if values are numbers or texts, or tuples of such, and some are sizes of an environment of ours."""
-    leaves, waiting = list[VariableTracker](), list(values)
-    while waiting:
-        each = waiting.pop()
-        if isinstance(each, TupleVariable) and each.python_type() in (tuple, torch.Size):
-            waiting += each.items
-        else:
-            leaves.append(each)
-    known = all(isinstance(each, SymNodeVariable) or each.is_python_constant() for each in leaves)
-    is_ours = isinstance(tx.output.shape_env, EngineShapeEnv)
-    return is_ours and known and any(isinstance(each, SymNodeVariable) for each in leaves)
 
 
 def sq_contains(self: Any, tx: Any, item: VariableTracker) -> VariableTracker:
@@ -119,34 +73,13 @@ def sq_contains(self: Any, tx: Any, item: VariableTracker) -> VariableTracker:
     return traced(tx, contains, self, item)
 
 
-def call_divmod(self: Any, tx: Any, a: VariableTracker, b: VariableTracker) -> VariableTracker:
-    """The results of `divmod(a, b)`."""
-    return traced(tx, quotient, a, b) if are_sizes(tx, [a, b]) else DIVMOD(self, tx, a, b)
-
-
 def _call_min_max_binary(self: Any, tx: Any, a: Any, b: Any) -> VariableTracker | None:
     """The larger or smaller of two values, for Dynamo's variable of `max` or `min`."""
-    values = [a, b]
-    if None not in values and are_ordered(tx, values) and {each.python_type() for each in values} == {int, float}:
+    values = [each for each in (a, b) if isinstance(each, SymNodeVariable) or (each and each.is_python_constant())]
+    is_ours = isinstance(tx.output.shape_env, EngineShapeEnv)
+    if is_ours and len(values) == 2 and {each.python_type() for each in values} == {int, float}:
         return traced(tx, larger if self.fn is max else smaller, a, b)
     return EXTREME(self, tx, a, b)
-
-
-def call_method(self: Any, tx: Any, name: str, args: Any, kwargs: dict[str, VariableTracker]) -> VariableTracker:
-    """A method of a list: `sort` where sizes are compared."""
-    key, reverse = kwargs.get("key"), kwargs.get("reverse")
-    is_known = reverse is None or reverse.is_python_constant()
-    if name == "sort" and not args and is_known and self.is_mutable():
-        keys = list(self.items)
-        if key is not None and not key.is_constant_none():
-            keys = [key.call_function(tx, [each], {}) for each in keys]
-            # called once for each
-            known = iter(keys)
-            kwargs = {**kwargs, "key": LambdaVariable(lambda item: next(known))}
-        if are_ordered(tx, keys):
-            is_reversed = VariableTracker.build(tx, reverse is not None and bool(reverse.as_python_constant()))
-            return traced(tx, sort, self, ListVariable(keys), is_reversed)
-    return METHOD(self, tx, name, args, kwargs)
 
 
 def constant_until_changed(builder: Any, value: float) -> AbstractContextManager[object]:
@@ -188,9 +121,7 @@ def method_tolist(self: Any, tx: Any) -> VariableTracker:
 
 
 CONTAINS: Final = BaseListVariable.sq_contains
-DIVMOD: Final = BuiltinVariable.call_divmod
 EXTREME: Final = BuiltinVariable._call_min_max_binary
-METHOD: Final = ListVariable.call_method
 INTEGER: Final = VariableBuilder.wrap_symint
 FLOAT: Final = VariableBuilder.wrap_symfloat
 LIST: Final = TensorVariable.method_tolist
@@ -198,9 +129,7 @@ LIST: Final = TensorVariable.method_tolist
 
 REPLACED: Final = (
     (BaseListVariable, sq_contains),
-    (BuiltinVariable, call_divmod),
     (BuiltinVariable, _call_min_max_binary),
-    (ListVariable, call_method),
     (VariableBuilder, wrap_symint),
     (VariableBuilder, wrap_symfloat),
     (TensorVariable, method_tolist),

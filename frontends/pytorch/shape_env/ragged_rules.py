@@ -76,39 +76,6 @@ def select(torchs: Torchs, tensor: NestedTensor, dim: int, index: int) -> Tensor
     return tensor._values.narrow(axis, begin, length)
 
 
-def copy(torchs: Torchs, tensor: NestedTensor, source: Tensor, *options: Any) -> Tensor:
-    """Elements written into rows with other offsets, as the gradients of parts are: these have to be the same ones."""
-    is_plain = isinstance(source, NestedTensor) and engine_of(tensor) is not None and tensor._size != source._size
-    if not is_plain or tensor._lengths is not None or source._lengths is not None or not is_alike(tensor, source):
-        found: Tensor = torchs(tensor, source, *options)
-        return found
-    torch._assert_async((tensor._offsets == source._offsets).all(), "copy_(): expected the same rows")
-    tensor._values.copy_(source._values)
-    return tensor
-
-
-def clone(torchs: Torchs, tensor: NestedTensor, *, memory_format: torch.memory_format | None = None) -> Tensor:
-    """A copy, which has no holes if it is contiguous: rows are taken from where they are."""
-    lengths, is_contiguous = tensor._lengths, memory_format is torch.contiguous_format
-    if lengths is None or not is_contiguous or tensor._ragged_idx != 1 or engine_of(tensor) is None:
-        found: Tensor = torchs(tensor, memory_format=memory_format)
-        return found
-    offsets = torch.nn.functional.pad(lengths.cumsum(0), (1, 0))
-    total = number(offsets[-1])
-    torch._check(total >= 0)
-    moved = (tensor._offsets[:-1] - offsets[:-1]).repeat_interleave(lengths, output_size=total)
-    values = tensor._values.index_select(0, torch.arange(total, device=moved.device) + moved)
-    ends = {name: number(end) for name, end in zip(("min_seqlen", "max_seqlen"), lengths.aminmax())}
-    return nested_view_from_values_offsets(values, offsets, ragged_idx=1, **ends)
-
-
-def is_alike(tensor: NestedTensor, other: NestedTensor) -> bool:
-    """Return True if two jagged tensors have as many rows, and the same dense sizes."""
-    if tensor.dim() != other.dim() or tensor._ragged_idx != other._ragged_idx:
-        return False
-    return all(tensor.size(axis) == other.size(axis) for axis in range(tensor.dim()) if axis != tensor._ragged_idx)
-
-
 def attention(
     torchs: Torchs, query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: float = 0.0,
     is_causal: bool = False, scale: float | None = None, enable_gqa: bool = False,

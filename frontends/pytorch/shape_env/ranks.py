@@ -23,10 +23,8 @@ from types import CodeType
 from typing import Any, Final
 
 import torch.distributed as dist
-from torch._dynamo import pgo
 from torch._dynamo.exc import CompileCollectiveRestartAnalysis
 from torch._dynamo.output_graph import OutputGraph
-from torch._dynamo.variables import builder
 
 from frontends.pytorch.shape_env.errors import Refused
 
@@ -40,8 +38,6 @@ PROGRAMS: Final[Counter[str]] = Counter()
 """The number of programs of each name that have exchanged sizes in this process."""
 COLLECTIVE = OutputGraph.run_compiler_collective
 """Torch's exchange, for torch's own process group."""
-PROCESS = builder.process_automatic_dynamic
-"""Torch's decision if a number of the arguments is dynamic."""
 log: Final = logging.getLogger("symshape")
 
 
@@ -84,7 +80,8 @@ class Ranks:
             PROGRAMS[self.name] += 1
         function = f"{code.co_name}:{code.co_firstlineno}"
         own = self._own.setdefault(function, [])
-        own.append(local)
+        # as met: torch merges into its own
+        own.append(copy.deepcopy(local))
         keys = [f"symshape/{self.name}/{self._number}/{function}/{rank}" for rank in range(dist.get_world_size())]
         others = [key for rank, key in enumerate(keys) if rank != dist.get_rank()]
         try:
@@ -117,75 +114,31 @@ class Ranks:
         """The text of the error: who is missing, and what helps."""
         try:
             store = dist.distributed_c10d._get_default_store()
-            missing = [str(rank) for rank, key in enumerate(keys) if not store.check([key])]
+            missing = ", ".join([str(rank) for rank, key in enumerate(keys) if not store.check([key])])
         except RuntimeError:
-            missing = []
-        reason = f"rank {', '.join(missing)} did not" if missing else "the ranks did not (their store is gone)"
-        said = str(error).partition("\n")[0]
+            missing = ""
+        reason = f"rank {missing} did not" if missing else "the ranks did not (their store is gone)"
         limit = PATIENCE if self.timeout is None else self.timeout
         return (
             f"rank {dist.get_rank()} compiles {code.co_name} and waits for the sizes of the other ranks: "
             f"{reason} compile it within {limit:g} s\n"
-            f"  known:  {said}\n"
+            f"  known:  {str(error).splitlines()[0]}\n"
             "  fix:    call the function on every rank, raise ranks_timeout where a rank is slow, or set it "
             "to 0: then each rank decides alone"
         )
 
 
-class Exchange:
-    """The exchange of one compilation: torch's process group to compile by.
-
-    Attributes:
-        ranks: the exchange of the program.
-        decided: by name, what this rank has decided alone so far.
-    """
-
-    def __init__(self, ranks: Ranks) -> None:
-        self.ranks = ranks
-        self.decided: dict[str, Any] = {}
-
-
-def decide(tx: Any, name: str, entry: Any, *, is_unspecialized_nn_module: bool = False) -> Any:
-    """Replacement of torch's `process_automatic_dynamic`: before the exchange a rank decides alone, for the case that
-    the others agree."""
-    state = tx.distributed_state
-    if state is not None and isinstance(state.compile_pg, Exchange):
-        # as met: torch merges into its own entry
-        state.local_state.automatic_dynamic[name] = copy.copy(entry)
-        if state.all_states is None:
-            options = {"is_unspecialized_nn_module": is_unspecialized_nn_module}
-            found = pgo.update_automatic_dynamic(tx, name, entry, **options)
-            state.compile_pg.decided[name] = copy.copy(found)
-            return found
-    return PROCESS(tx, name, entry, is_unspecialized_nn_module=is_unspecialized_nn_module)
-
-
 def exchange(self: OutputGraph) -> None:
-    """Replacement of torch's `run_compiler_collective`: once per compilation. The function is read again if the others'
-    sizes make more dynamic."""
+    """Replacement of torch's `run_compiler_collective`: once per compilation. Dynamo then reads the function again."""
     tx = self.root_tx
     state = None if tx is None else tx.distributed_state
-    if tx is None or state is None or not isinstance(state.compile_pg, Exchange):
+    if tx is None or state is None or not isinstance(state.compile_pg, Ranks):
         COLLECTIVE(self)
     elif state.all_states is None:
-        state.all_states = state.compile_pg.ranks.states(tx.f_code, state.local_state)
-        others = state.all_states[1:]
-        if any(changes(tx, name, alone, others) for name, alone in state.compile_pg.decided.items()):
-            # the sizes may lead the reading elsewhere
-            tx.speculation_log.clear()
-            raise CompileCollectiveRestartAnalysis
+        state.all_states = state.compile_pg.states(tx.f_code, state.local_state)
+        # the sizes may lead the reading elsewhere
+        tx.speculation_log.clear()
+        raise CompileCollectiveRestartAnalysis
 
 
-def changes(tx: Any, name: str, alone: Any, others: Sequence[Any]) -> bool:
-    """Merge what other ranks have met for a number; return True if more is dynamic than this rank alone decided."""
-    found = alone
-    for each in others:
-        if name in each.automatic_dynamic:
-            found = pgo.update_automatic_dynamic(tx, name, each.automatic_dynamic[name])
-    return bool(found != alone)
-
-
-REPLACED: Final = (
-    (OutputGraph, "run_compiler_collective", exchange),
-    (builder, "process_automatic_dynamic", decide),
-)
+REPLACED: Final = ((OutputGraph, "run_compiler_collective", exchange),)

@@ -9,7 +9,6 @@
 
 from __future__ import annotations
 
-import keyword
 import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
@@ -17,9 +16,9 @@ from typing import TYPE_CHECKING, Any, Final
 import sympy
 from torch.utils._sympy import functions as torch_functions
 
+from frontends.pytorch.recording.inputs import free_name
 from frontends.pytorch.shape_env.translation import Reading, is_float, is_unbacked
 from shapes.env import ShapeEnv
-from shapes.environment.symbols import RESERVED
 from shapes.symbolic.numbers import SymBool
 from solver.floats import values as floats
 from solver.floats.ordinals import pattern as pattern_of
@@ -108,13 +107,13 @@ class Symbols:
     def _integer(
         self, name: str, lo: int | None, hi: int | None, hint: int | None, source: str | None, strict: bool = False
     ) -> Expr:
-        engine, name = self.engine, self.free(name)
+        engine, name = self.engine, free_name(self.engine, name)
         if hint is None:
             return engine.unbacked(name, lo, hi, source=source).expr
         return engine.symbol(name, lo, hi, hint, source=source, strict=strict).expr
 
     def _float(self, name: str, hint: float | None, source: str | None) -> Expr:
-        engine, name = self.engine, self.free(name)
+        engine, name = self.engine, free_name(self.engine, name)
         if hint is None:
             return unbacked_float(engine, name, source)
         pattern = engine.symbol(name, 0, PATTERNS, pattern_of(hint), source=source).expr
@@ -144,7 +143,7 @@ class Symbols:
             hint = int(value) if isinstance(value, sympy.Integer) else None
             found = self._integer(name, whole(range_.lower), whole(range_.upper), hint, str(node))
         else:
-            found = unbacked_float(self.engine, self.free(name), str(node))
+            found = unbacked_float(self.engine, free_name(self.engine, name), str(node))
         self.opaque[node] = found
         return found
 
@@ -155,14 +154,6 @@ class Symbols:
             found = found.replace(getattr(sympy_functions, ours), getattr(torch_functions, theirs))
         symbols = {sympy.Symbol(ours.atom.name, integer=True): symbol for symbol, ours in self.ours.items() if ours}
         return found.xreplace(symbols)
-
-    def free(self, name: str) -> str:
-        """A name that no symbol has."""
-        if keyword.iskeyword(name) or name in RESERVED:
-            name += "_"
-        while name in self.engine.names:
-            name += "_"
-        return name
 
 
 def unbacked_float(engine: ShapeEnv, name: str, source: str | None) -> Expr:

@@ -1,4 +1,4 @@
-"""Numbers of tensors by torch's sources: sizes, strides and offsets, and the least value of each.
+"""Numbers of tensors by torch's sources: sizes, strides and offsets, the least value of each, and what operators ask.
 
     >>> from torch._dynamo.source import LocalSource, TensorProperty, TensorPropertySource
     >>> from frontends.pytorch.shape_env.tensor_sources import is_of_layout
@@ -9,11 +9,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
+import sympy
 from torch._dynamo.source import TensorProperty, TensorPropertySource
 from torch.fx.experimental.symbolic_shapes import DimDynamic, StrictMinMaxConstraint
+from torch.utils._sympy.functions import Mod, PythonMod
 
+ORDERS: Final = (sympy.Ge, sympy.Le, sympy.Gt, sympy.Lt)
+ENDS: Final = (-1, 0, 1, 2)
+"""Sizes with which operators compare to save work; -1 stands for one that is inferred."""
 LENGTHS: Final = ("_min_seqlen_tensor", "_max_seqlen_tensor")
 """Tensors without elements, whose first size is the length of the shortest or longest row of a jagged tensor."""
 NEVER_NEGATIVE: Final = (TensorProperty.SIZE, TensorProperty.STORAGE_OFFSET)
@@ -27,6 +33,19 @@ def is_of_layout(source: Any) -> bool:
 def is_offset(source: Any) -> bool:
     """Return True if a source is the offset of a tensor, from which no layout follows."""
     return isinstance(source, TensorPropertySource) and source.prop is TensorProperty.STORAGE_OFFSET
+
+
+def takes_fallback(expr: sympy.Basic, sources: Sequence[Any], hint: object, fallback: bool) -> bool:
+    """Return True if an open question of an operator is answered with its fallback, without a guard: it has no hint, or
+    the fallback is the general side, or it only saves an expansion, or is about offsets."""
+    saves_an_expansion = not fallback and isinstance(expr, sympy.Ne)
+    if hint is None or saves_an_expansion or (sources and all(map(is_offset, sources))):
+        return True
+    if bool(hint) is not fallback or any(map(is_of_layout, sources)):
+        return False
+    # the layout of a result may follow from an order of sizes: neither side is the general one
+    is_order = isinstance(expr, ORDERS) and not any(side in ENDS for side in expr.args)
+    return fallback or not (is_order or expr.has(Mod, PythonMod))
 
 
 def least_value(val: Any, source: Any, named: dict[str, Any]) -> int | None:

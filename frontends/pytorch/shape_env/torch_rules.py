@@ -1,18 +1,22 @@
 """Shape rules of torch's fake tensors, replaced where torch's specialize sizes or read data: views, recurrent layers,
-`logsumexp`, and operators on jagged tensors.
+`logsumexp`, DTensors, and operators on jagged tensors.
 
-    >>> from frontends.pytorch.shape_env.torch_rules import RULES
-    >>> sorted(str(operator) for operator in RULES)[:3]
-    ['aten._new_zeros_with_same_feature_meta.default', 'aten._unsafe_view.default', 'aten.gru.input']
+    >>> from frontends.pytorch.shape_env.torch_rules import TABLES
+    >>> sorted(str(operator) for operator in TABLES[0][1])
+    ['aten._new_zeros_with_same_feature_meta.default', 'aten._unsafe_view.default', 'aten.view.default']
 
 They apply to tensors of an environment of ours only; for others, and in other threads, torch's are called.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import functools
+import math
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from typing import Any, Final
 
+import sympy
 import torch
 from torch._C import DispatchKey
 from torch._decomp import decomposition_table
@@ -20,6 +24,7 @@ from torch._functorch._aot_autograd.schemas import MemoryFormatMeta
 from torch._subclasses.fake_impls import _view_unbacked_meta, op_implementations_dict
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.distributed.tensor._ops._view_ops import InputDim, Split, _ViewShardingPropagator
+from torch.fx.experimental import proxy_tensor
 from torch.fx.experimental.proxy_tensor import get_proxy_mode
 from torch.nested._internal import ops as jagged
 from torch.nested._internal.nested_tensor import _nt_view_dummy
@@ -28,11 +33,7 @@ from frontends.pytorch.shape_env.adapter import EngineShapeEnv
 
 aten: Final = torch.ops.aten
 
-VIEWS: Final = {
-    each: op_implementations_dict[each]
-    for each in (aten.view.default, aten._unsafe_view.default)
-    if each in op_implementations_dict
-}
+VIEWS: Final = {each: op_implementations_dict[each] for each in (aten.view.default, aten._unsafe_view.default)}
 """Torch's shape rules of views, which compare sizes one by one."""
 
 
@@ -121,31 +122,15 @@ def asks_an_engine(tensor: FakeTensor) -> bool:
     return isinstance(tensor.fake_mode.shape_env, EngineShapeEnv) and get_proxy_mode() is None
 
 
-RAGGED: Final = {
-    "attention": jagged.jagged_scaled_dot_product_attention,
-    "select": jagged.JAGGED_OPS_TABLE[aten.select.int],
-    "copy": jagged.JAGGED_OPS_TABLE[aten.copy_.default],
-    "clone": jagged.JAGGED_OPS_TABLE[aten.clone.default],
-    "layout_of_gradient": MemoryFormatMeta.from_tensor,
-}
-"""Torch's functions on jagged tensors that `ragged_rules` replaces."""
-
-
-def put_ragged(functions: Mapping[str, Any]) -> None:
-    jagged.jagged_scaled_dot_product_attention = functions["attention"]
-    operators = {"select": aten.select.int, "copy": aten.copy_.default, "clone": aten.clone.default}
-    jagged.JAGGED_OPS_TABLE.update({operator: functions[name] for name, operator in operators.items()})
-    MemoryFormatMeta.from_tensor = staticmethod(functions["layout_of_gradient"])
-
-
-def on_demand(name: str) -> Callable[..., Any]:
-    """A function of `ragged_rules`, loaded when it is called, whose frames Dynamo leaves alone."""
+def ragged(name: str, torchs: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of `ragged_rules` that replaces one of torch's, loaded when it is called, whose frames Dynamo leaves
+    alone."""
 
     @torch._dynamo.disable
     def call(*given: Any, **named: Any) -> Any:
         from frontends.pytorch.shape_env import ragged_rules
 
-        return getattr(ragged_rules, name)(RAGGED[name], *given, **named)
+        return getattr(ragged_rules, name)(torchs, *given, **named)
 
     return call
 
@@ -167,43 +152,71 @@ def split_axis(self: _ViewShardingPropagator, cmd: Split) -> Any:
         self.mesh_sizes = sizes
 
 
-RULES: Final[dict[Any, object]] = {
-    **dict.fromkeys(VIEWS, view),
-    TANGENT: tangent,
-    aten.logsumexp.default: logarithm_of_sum,
-    **{
-        operator: {key: recurrent(operator, key) for key in kernels}
+HANDLERS: Final = proxy_tensor._sympy_handlers
+"""Torch's table of functions of sizes, by the class of SymPy's: that of a product takes two."""
+TRACKERS: Final = proxy_tensor._init_proxy_trackers
+"""Torch's constructor of the tables of a recording."""
+
+
+@functools.cache
+def functions_of_sizes() -> dict[Any, Callable[..., Any]]:
+    """Torch's table, with products of any number of sizes: DTensor's rules make sizes that no operator has made, which
+    torch records by the parts of their expressions."""
+    return {**HANDLERS(), sympy.Mul: lambda *sizes: math.prod(sizes)}
+
+
+class FirstKept(dict[Any, Any]):
+    """A dictionary that keeps the first value of each key."""
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.setdefault(key, value)
+
+
+def init_trackers(tracer: Any) -> None:
+    """Replacement of torch's constructor: a symbol stays what it first was, not what was computed last to be equal to
+    it, such as `0 + (s - 1) + 1`, which then is computed of itself."""
+    TRACKERS(tracer)
+    tracer.sympy_expr_tracker = FirstKept()
+
+
+TABLES: Final[tuple[tuple[dict[Any, Any], dict[Any, Any]], ...]] = (
+    (op_implementations_dict, {**dict.fromkeys(VIEWS, view), TANGENT: tangent}),
+    (decomposition_table, {aten.logsumexp.default: logarithm_of_sum}),
+    (jagged.JAGGED_OPS_TABLE, {aten.select.int: ragged("select", jagged.JAGGED_OPS_TABLE[aten.select.int])}),
+    *[
+        (operator.py_kernels, {key: recurrent(operator, key) for key in kernels})
         for operator, kernels in RECURRENT.items()
-    },
-}
-"""By operator, what replaces torch's rule: a function, or one for each dispatch key of its decomposition."""
+    ],
+)
+"""Torch's tables, with the rules that replace its own."""
+REPLACED: Final = (
+    (
+        jagged,
+        "jagged_scaled_dot_product_attention",
+        ragged("attention", jagged.jagged_scaled_dot_product_attention),
+    ),
+    (
+        MemoryFormatMeta,
+        "from_tensor",
+        staticmethod(ragged("layout_of_gradient", MemoryFormatMeta.from_tensor)),
+    ),
+    (_ViewShardingPropagator, "_analyze_split", split_axis),
+    (proxy_tensor, "_sympy_handlers", functions_of_sizes),
+    (proxy_tensor, "_init_proxy_trackers", init_trackers),
+)
 
 
-def replace() -> None:
-    """Put the rules into torch's tables."""
+def replace(replaced: ExitStack) -> None:
+    """Put the rules into torch's tables until the end of `replaced`."""
     if not torch._C._len_torch_dispatch_stack():
         # made during a capture, it would be a fake tensor of that one, for good
         _nt_view_dummy()
-    op_implementations_dict.update({**dict.fromkeys(VIEWS, view), TANGENT: tangent})
-    decomposition_table[aten.logsumexp.default] = logarithm_of_sum
-    put_ragged({name: on_demand(name) for name in RAGGED})
-    _ViewShardingPropagator._analyze_split = split_axis
     for operator in RECURRENT:
-        bind(operator, RULES[operator])
-
-
-def restore() -> None:
-    """Put torch's own rules back."""
-    op_implementations_dict.update(VIEWS)
-    op_implementations_dict.pop(TANGENT, None)
-    decomposition_table[aten.logsumexp.default] = LOGARITHM
-    put_ragged(RAGGED)
-    _ViewShardingPropagator._analyze_split = SPLIT
-    for operator, kernels in RECURRENT.items():
-        bind(operator, kernels)
-
-
-def bind(operator: Any, kernels: Any) -> None:
-    operator.py_kernels.update(kernels)
-    # what torch found for a key before
-    operator._dispatch_cache.clear()
+        # what torch found for a key before
+        replaced.callback(operator._dispatch_cache.clear)
+    for table, rules in TABLES:
+        for key, rule in rules.items():
+            replaced.callback(table.__setitem__, key, table[key]) if key in table else replaced.callback(table.pop, key)
+            table[key] = rule
+    for operator in RECURRENT:
+        operator._dispatch_cache.clear()

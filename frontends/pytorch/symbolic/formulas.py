@@ -1,4 +1,4 @@
-"""Optional size queries of torch's gradient formulas, answered with the side that is valid for all sizes.
+"""Optional size queries of torch's operators and gradient formulas, answered with the side that is valid for all sizes.
 
     >>> import torch
     >>> from frontends.pytorch import trace
@@ -7,18 +7,24 @@
     >>> trace(gradient, (torch.randn(5, requires_grad=True),)).guards       # a sum along one element is that element
     ()
 
+Torch's operators ask with `guard_or_false` where one answer is more general: whether a size is 1, whether a tensor is
+contiguous. If the hints take the general path too, no guard is added, decided or not. If they do not (an axis of size 1
+that is broadcast), it is an ordinary branch. Whether two sizes differ is asked only to skip an expansion, which is the
+identity for equal sizes.
+
 The formulas are C++ outside of any operator, and branch on sizes like a program: whether an axis has one element,
 whether a remainder must be filled with zeros. One of the two sides is valid for all sizes.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Final
 
 import torch
 
-from frontends.pytorch.symbolic.values import Value
 from shapes.env import ShapeEnv
+from shapes.policies import Answer, Dynamic, InputChoice, InputSize, OpenChoice, OpenQuestion, follow_hint
 from shapes.symbolic.numbers import SymBool
 from solver.decide.verdict import Always, Never
 
@@ -50,7 +56,27 @@ GENERAL: Final = {
 """The answer to an undecided question, by formula and comparison."""
 
 
-def answer(env: ShapeEnv, value: Value, file: str) -> bool | None:
+@dataclass(frozen=True, slots=True)
+class GeneralPath:
+    """Every size is dynamic; a query with a fallback takes it without a guard."""
+
+    name: str = "general path"
+
+    def on_input(self, size: InputSize) -> InputChoice:
+        return Dynamic()
+
+    def on_open(self, question: OpenQuestion) -> OpenChoice:
+        fallback = question.fallback
+        saves_an_expansion = fallback is False and question.prop.kind == "ne"
+        if fallback is not None and (question.at_hint in (None, fallback) or saves_an_expansion):
+            return Answer(fallback, "the general path of an operator")
+        return follow_hint(question)
+
+
+general_path: Final = GeneralPath()
+
+
+def answer(env: ShapeEnv, value: object, file: str) -> bool | None:
     """Decide a branch of a formula, else take its general side; None if there is none, or no formula asks."""
     if not file.endswith(COMPARISONS) or type(value) is not SymBool:
         return None

@@ -14,10 +14,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
+import torch
+from torch._ops import OpOverload, OpOverloadPacket
 from torch.overrides import TorchFunctionMode
 
 from frontends.pytorch.errors import unsupported
-from frontends.pytorch.symbolic.autocast import kernel_in_autocast
 from frontends.pytorch.symbolic.tensor import Trace
 
 Handler: TypeAlias = Callable[..., object]
@@ -28,9 +29,21 @@ Keywords: TypeAlias = Mapping[str, Any]
 HANDLERS: Final[dict[object, Handler]] = {}
 """Handlers of calls, given the mode, the function and its arguments; `NotImplemented` defers to torch."""
 
+NATIVE: Final = frozenset(("aten", "prim", "prims", "quantized", "rngprims", "inductor", "c10d", "_c10d_functional"))
+"""The namespaces of torch's operators."""
 OF_LEAVES: Final = "leaf Variable that requires grad"
 """Autograd's message for an in-place operation on a leaf."""
 CHANGED: Final = "change a copy, or do it outside of the function"
+
+
+def kernel_in_autocast(func: object) -> str:
+    """The name of a custom operator that is called under autocast: eager casts inside of its kernel, which neither a
+    dispatch mode nor a graph with explicit casts does."""
+    if not isinstance(func, OpOverload | OpOverloadPacket) or not torch._C._is_any_autocast_enabled():
+        return ""
+    packet = func.overloadpacket if isinstance(func, OpOverload) else func
+    name = packet._qualified_op_name
+    return "" if name.partition("::")[0] in NATIVE else name
 
 
 class TorchFunctions(TorchFunctionMode):

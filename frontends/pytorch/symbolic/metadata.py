@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import torch
 
@@ -32,7 +32,8 @@ from shapes.environment.layout import contiguous_strides
 from shapes.rules import Shape
 from shapes.symbolic.choices import Int
 
-Key = tuple[object, ...]
+Key = tuple[Any, ...]
+Numbers = Sequence[int | Node]
 NAMES: Final[dict[torch.dtype, str]] = {}
 
 
@@ -118,17 +119,19 @@ class Kinds:
         dtype: torch.dtype,
         device: torch.device,
     ) -> Metadata:
-        key = (
-            *[size if type(size) is int else size.node for size in sizes],
-            None,
-            *[stride if type(stride) is int else stride.node for stride in strides],
-            offset if type(offset) is int else offset.node,
-            dtype,
-            device,
-        )
+        """The metadata with these sizes of torch's."""
+        outer, steps, (start,) = [
+            [number if type(number) is int else inside(number.node) for number in numbers]
+            for numbers in (sizes, strides, (offset,))
+        ]
+        return self._interned(outer, steps, start, dtype, device)
+
+    def _interned(self, sizes: Numbers, strides: Numbers, offset: Any, dtype: Any, device: Any) -> Metadata:
+        key = (*sizes, None, *strides, offset, dtype, device)
         found = self._found.get(key)
         if found is None:
-            found = self._found[key] = Metadata(key, tuple(sizes), tuple(strides), offset, dtype, device)
+            lengths, steps = tuple(map(outside, sizes)), tuple(map(outside, strides))
+            found = self._found[key] = Metadata(key, lengths, steps, outside(offset), dtype, device)
         return found
 
     def let_go_of_tensors(self) -> None:
@@ -144,8 +147,7 @@ class Kinds:
 
     def of_tensor(self, tensor: torch.Tensor, device: torch.device) -> Metadata:
         """The metadata of a meta tensor, with another device."""
-        sizes, strides = [list(map(plain, numbers)) for numbers in (tensor.size(), tensor.stride())]
-        return self.of(sizes, strides, plain(tensor.storage_offset()), tensor.dtype, device)
+        return self.of(tensor.size(), tensor.stride(), tensor.storage_offset(), tensor.dtype, device)
 
     def packed(self, sizes: Sequence[TorchValue], dtype: torch.dtype, device: torch.device) -> Metadata:
         """The metadata of a new contiguous tensor."""
@@ -168,17 +170,11 @@ class Kinds:
             if strides is None:
                 self._packed[outer] = steps
         start = offset if type(offset) is int else self._number(offset)
-        key = (*outer, None, *steps, start, dtype, device)
-        found = self._found.get(key)
-        if found is None:
-            lengths, strides = tuple(map(outside, outer)), tuple(map(outside, steps))
-            found = self._found[key] = Metadata(key, lengths, strides, outside(start), dtype, device)
-        return found
+        return self._interned(outer, steps, start, dtype, device)
 
     def _number(self, value: Int) -> int | Node:
         """A number for a key: a constant expression is its value."""
-        node = self.nodes.node(value)
-        return node.value if node.is_plain else node
+        return inside(self.nodes.node(value))
 
     def like(
         self, metadata: Metadata, dtype: torch.dtype | None = None, device: torch.device | None = None
@@ -189,12 +185,13 @@ class Kinds:
         start = metadata.offset
         if dtype is metadata.dtype and device == metadata.device and type(start) is int and start == 0:
             return metadata
-        start = 0
-        key = (*metadata.key[:-3], start, dtype, device)
-        found = self._found.get(key)
-        if found is None:
-            found = self._found[key] = Metadata(key, metadata.sizes, metadata.strides, start, dtype, device)
-        return found
+        rank = len(metadata.sizes)
+        return self._interned(metadata.key[:rank], metadata.key[rank + 1 : 2 * rank + 1], 0, dtype, device)
+
+
+def inside(node: Node) -> int | Node:
+    """A number for a key: a constant is its value."""
+    return node.value if node.is_plain else node
 
 
 def outside(number: int | Node) -> TorchValue:
@@ -208,8 +205,3 @@ def name_of(dtype: torch.dtype) -> str:
     if found is None:
         found = NAMES[dtype] = str(dtype).removeprefix("torch.")
     return found
-
-
-def plain(number: TorchValue) -> TorchValue:
-    """A constant symbolic number as its value, another as its node's number."""
-    return number if type(number) is int else number.node.outside

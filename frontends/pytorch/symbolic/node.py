@@ -28,8 +28,7 @@ import torch
 from frontends.pytorch.symbolic import formulas
 from frontends.pytorch.symbolic.answers import Answers
 from frontends.pytorch.symbolic.checks import stated
-from frontends.pytorch.symbolic.methods import Computing
-from frontends.pytorch.symbolic.values import AnyValue, Value
+from frontends.pytorch.symbolic.values import AnyValue, Computing, Value
 from shapes.environment import layout
 from shapes.errors import Contradiction, FalseAtHint
 from shapes.symbolic import choices
@@ -249,12 +248,24 @@ class Node(Computing):
 
     def guard_or_false(self, file: builtins.str = "", line: int = 0) -> bool:
         """The decided answer, else False: torch's operators then take the general path."""
+        return self._with_fallback(False, file)
+
+    guard_size_oblivious = guard_or_false
+
+    def guard_or_true(self, file: builtins.str = "", line: int = 0) -> bool:
+        return self._with_fallback(True, file)
+
+    def _with_fallback(self, fallback: bool, file: builtins.str = "") -> bool:
         if self.is_plain:
             return bool(self.value)
         known = self.nodes.truths.get(self)
-        if known is None and (self.nodes.laying_out or self._is_as_long(file)):
+        if known is not None:
+            return known
+        if not fallback and (self.nodes.laying_out or self._is_as_long(file)):
             return self.statically_known_true()
-        return self._answered(False) if known is None else known
+        if fallback and self.nodes.laying_out:
+            return not isinstance(self.nodes.env.ask(self.value), Never)
+        return self._answered(fallback)
 
     def _is_as_long(self, file: builtins.str) -> bool:
         """Return True if the query is if a gradient that has its tensor's size must be reduced."""
@@ -279,16 +290,6 @@ class Node(Computing):
         answers[self] = (env.known, answer)
         return answer
 
-    guard_size_oblivious = guard_or_false
-
-    def guard_or_true(self, file: builtins.str = "", line: int = 0) -> bool:
-        if self.is_plain:
-            return bool(self.value)
-        known = self.nodes.truths.get(self)
-        if known is None and self.nodes.laying_out:
-            return not isinstance(self.nodes.env.ask(self.value), Never)
-        return self._answered(True) if known is None else known
-
     # ------------------------------------------------------------------ layouts
 
     is_contiguous = _arrangement(layout.contiguous)
@@ -298,18 +299,14 @@ class Node(Computing):
 
 
 class LayoutNode(Node):
-    """A layout query: if it is undecided, a branch takes the general side when the hint agrees."""
+    """A layout query: if it is undecided, a branch takes the general side when the hint agrees.
+
+    A choice is no fact: it is valid only until the facts change.
+    """
 
     __slots__ = ()
 
-    def guard_bool(self, file: builtins.str = "", line: int = 0) -> bool:
-        known = self.nodes.truths.get(self)
-        if known is None and self.nodes.laying_out:
-            return self.statically_known_true()
-        # a choice is no fact: it is valid only until the facts change
-        return self._answered(False) if known is None else known
-
-    bool_ = guard_bool
+    guard_bool = bool_ = Node.guard_or_false
 
 
 class Nodes:

@@ -1,4 +1,4 @@
-"""Causes of another variant: the guard of the closest one that a call fails.
+"""Causes of another variant, the guard of the closest one that a call fails, and of eager fallbacks.
 
     >>> import torch
     >>> from frontends.pytorch.variants.compiled_graph import CompiledGraph
@@ -11,8 +11,11 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from types import FunctionType, MethodType
+from typing import Any, Final
 
 import torch
 
@@ -20,6 +23,10 @@ from frontends.pytorch.variant import Variant
 from shapes.guards.dispatch import Dispatch
 from solver.floats.ordinals import double
 from solver.terms.prop import Prop
+
+FIRST: Final = "first call"
+"""The cause of a capture that is no recompilation."""
+log: Final = logging.getLogger("symshape")
 
 
 def cause_of(dispatch: Dispatch[Any], values: Sequence[object]) -> tuple[str, Prop | None]:
@@ -65,3 +72,18 @@ def failed_guard(variants: Sequence[Variant], given: Mapping[str, object]) -> st
 def is_bought(guard: Prop | None, variants: Sequence[Variant]) -> bool:
     """Return True if a guard was added only for faster kernels."""
     return any(guard in variant.running.bought for variant in variants if variant.running is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class Fallback:
+    """An eager fallback: the question whose recompile limit is exhausted, or empty, and the reason."""
+
+    question: str
+    reason: str
+
+
+def warn_of(fn: object, fallback: Fallback, how: str) -> None:
+    """Log a fallback with its reason."""
+    fn = fn.forward if isinstance(fn, torch.nn.Module) else fn
+    name = fn.__name__ if isinstance(fn, FunctionType | MethodType) else type(fn).__name__
+    log.warning("%s %s: %s", name, how, fallback.reason)

@@ -1,4 +1,4 @@
-"""The policy of recompilation: limits, and options of kernels.
+"""The options of `compile`, among them the policy of recompilation: limits, and options of kernels.
 
 >>> from frontends.pytorch.variants.policy import Policy
 >>> Policy(recompile_limit=0)
@@ -9,14 +9,16 @@ frontends.pytorch.errors.ConstraintViolation: recompile_limit=0: expected a numb
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias, TypedDict
 
 from backends.decisions.costs import Expected
 from backends.decisions.questions import KINDS
-from frontends.pytorch.errors import ConstraintViolation
-from shapes.accepted import did_you_mean, shown
+from frontends.pytorch.errors import ConstraintViolation, rejected
+from frontends.pytorch.recording.inputs import Dynamic
+from frontends.pytorch.variants.relations import Statement
+from shapes.accepted import did_you_mean, is_truth, shown
 
 OF_OBJECT: Final = re.compile(r"\w+\(")
 
@@ -67,3 +69,42 @@ class Policy:
             raise ConstraintViolation(f"withheld={unknown}: {known}{did_you_mean(unknown[0], KINDS)}")
         if not (self.guards is None or isinstance(self.guards, Expected)):
             raise ConstraintViolation(f"guards={shown(self.guards)}: expected an Expected, or None")
+
+
+Setting: TypeAlias = "bool | Dynamic | Mapping[str, Sequence[Statement]] | None"
+
+
+class Options(TypedDict, total=False):
+    """The options of `compile`."""
+
+    dynamic: Setting
+    backend: str
+    fullgraph: bool
+    policy: Policy | None
+
+
+DYNAMIC = "True, False, None, a function or relations"
+
+
+def check_options(fn: object, *, dynamic: object, fullgraph: object, policy: object) -> None:
+    """Reject what is no function, and invalid options.
+
+    Raises:
+        ConstraintViolation: with what is accepted.
+    """
+    if isinstance(fn, type):
+        rejected(f"compile({fn.__qualname__}): a class", f"compile({fn.__qualname__}(...)), an instance of the class")
+    if not callable(fn):
+        rejected(f"compile({shown(fn)}): expected a function or a module", "compile(f), not compile(f(x))")
+    check_settings(dynamic=dynamic, fullgraph=fullgraph, policy=policy)
+
+
+def check_settings(*, dynamic: object, fullgraph: object, policy: object) -> None:
+    """Reject invalid options."""
+    if not (dynamic is None or isinstance(dynamic, bool | Mapping) or callable(dynamic)):
+        fix = 'dynamic=True, or relations by name of the input: dynamic={"x": ("b", "5*b")}'
+        rejected(f"dynamic={shown(dynamic)}: expected {DYNAMIC}", fix)
+    if not is_truth(fullgraph):
+        rejected(f"fullgraph={shown(fullgraph)}: expected True or False", "fullgraph=True, or leave it out")
+    if not (policy is None or isinstance(policy, Policy)):
+        rejected(f"policy={shown(policy)}: expected a Policy", "policy=Policy(recompile_limit=2, variants=64)")

@@ -10,7 +10,7 @@
     (torch.Size([5, 4]), ['5*x.shape[0] == x.shape[1]'])
     >>> f(torch.randn(3, 14), torch.randn(3, 4))
     Traceback (most recent call last):
-    frontends.pytorch.errors.ConstraintViolation: x.shape[1] is 14, but is stated to be 5*b, which is 15 with b = 3
+    frontends.pytorch.errors.ConstraintViolation: `x.shape[1] == 5*b` is stated, but is false with ...
     ...
 
 A relation is an expression over named sizes, as text or Python. It is assumed in the trace, so that branches on it need
@@ -19,16 +19,12 @@ no guard, and checked at every call.
 
 from __future__ import annotations
 
-import inspect
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partialmethod
-from itertools import pairwise
 from keyword import iskeyword
 from typing import Final, TypeAlias
-
-import torch
 
 from frontends.pytorch.errors import ConstraintViolation, refusal, rejected
 from frontends.pytorch.recording.inputs import Choice
@@ -38,9 +34,10 @@ from shapes.env import ShapeEnv
 from shapes.environment.symbols import RESERVED
 from shapes.errors import Contradiction, ShapeError
 from shapes.origin import Origin
-from solver.terms.expr import Atom, Expr
+from solver.terms.expr import Expr
 
 NAME: Final = re.compile(r"[A-Za-z_]\w*")
+WORDS: Final = RESERVED | {"and", "or", "not"}
 FIX: Final = "state what holds for every call, or leave the dimension out (None)"
 
 
@@ -82,9 +79,6 @@ class OneOf:
 
     values: tuple[int, ...]
 
-    def condition(self, word: str) -> str:
-        return " or ".join([f"{word} == {value}" for value in self.values])
-
 
 Statement: TypeAlias = "Stated | OneOf | str | int | None"
 Statements: TypeAlias = Mapping[str, Sequence[Statement]]
@@ -110,33 +104,11 @@ def dims(*names: str, lo: int = 1, hi: int | None = None, where: str | Sequence[
     if not isinstance(where, str | list | tuple) or not all(isinstance(each, str) for each in where):
         raise wrong(f", where={shown(where)})", 'conditions as text, as in where="s % 16 == 0"')
     conditions = (where,) if isinstance(where, str) else tuple(where)
-    _check_conditions(words, lo, hi, conditions, wrong)
     return tuple([Dim(word, (), lo, hi, conditions) for word in words])
 
 
 def _is_name(word: str) -> bool:
     return NAME.fullmatch(word) is not None and word not in RESERVED and not iskeyword(word)
-
-
-def _check_conditions(
-    words: Sequence[str],
-    lo: int,
-    hi: int | None,
-    conditions: Sequence[str],
-    wrong: Callable[[str, str], ConstraintViolation],
-) -> None:
-    """Reject conditions that cannot be parsed or satisfied; they may use names of other `dims` too."""
-    env = environment([Dim(word, (), lo, hi) for word in words])
-    for condition in conditions:
-        for word in NAME.findall(condition):
-            if word not in env.names and _is_name(word) and f"{word}(" not in condition.replace(" ", ""):
-                env.symbol(word, lo=None)
-        try:
-            env.assume(condition)
-        except Contradiction as error:
-            raise wrong(f", where={condition!r}): what is stated contradicts itself: {error}", FIX) from None
-        except ShapeError as error:
-            raise wrong(f", where={condition!r}): {error}", 'a condition, as in where="s % 16 == 0"') from None
 
 
 def one_of(*values: int) -> OneOf:
@@ -151,93 +123,99 @@ def one_of(*values: int) -> OneOf:
 
 
 class Relations:
-    """All stated relations of a function's arguments."""
+    """All stated relations of a function's arguments.
 
-    def __init__(self, statements: Statements, fn: object = None) -> None:
+    Attributes:
+        statements: by the name of an input, what is stated of each axis.
+        words: by input and axis, the word of a size: a name of `dims`, or `x_size0` of an input `x`.
+        propositions: the relations over these words.
+    """
+
+    def __init__(self, statements: Statements) -> None:
         self.place: Origin | None = origin()
         for name, of_input in statements.items():
+            if not isinstance(name, str):
+                raise self._wrong(f"{shown(name)} is no name of an input", "the names of the function's parameters")
             if not isinstance(of_input, list | tuple):
                 fix = f"one for each dimension, as in {{{name!r}: ('b', None)}}"
                 raise self._wrong(f"{name}: {shown(of_input)}", fix)
-        self._check_names(list(statements), fn)
         self.statements = {name: tuple(of_input) for name, of_input in statements.items()}
-        self.named: dict[str, Dim] = {}
-        self.texts: dict[tuple[str, int], str] = {}
-        for name, axis, stated in self._each():
-            if isinstance(stated, Stated):
-                self.texts[name, axis] = stated.text
-                for dim in [stated, *stated.names]:
-                    if isinstance(dim, Dim):
-                        self.named[dim.text] = dim
-            elif isinstance(stated, str):
-                self.texts[name, axis] = stated
-            elif not (stated is None or isinstance(stated, OneOf) or type(stated) is int and stated >= 0):
-                raise self._wrong(f"{name}: {stated!r}", "an expression, a name, a number, one_of(...) or None")
-        for text in self.texts.values():
-            for word in NAME.findall(text):
-                if word not in RESERVED:
-                    self.named.setdefault(word, Dim(word))
-        self.conditions = list(dict.fromkeys([each for dim in self.named.values() for each in dim.where]))
-        self.homes: dict[str, tuple[str, int]] = {}
-        """The source of the value of a name: the first size that it is by itself."""
-        for place, text in self.texts.items():
-            if text in self.named:
-                self.homes.setdefault(text, place)
-        self.env = environment(self.named.values())
-        self.sizes: dict[tuple[str, int], Expr] = {}
-        for (name, axis), text in self.texts.items():
+        self.words: dict[tuple[str, int], str] = {}
+        self._texts: dict[tuple[str, int], str] = {}
+        self._named: dict[str, Dim] = {}
+        for name, of_input in self.statements.items():
+            for axis, stated in enumerate(of_input):
+                self.words[name, axis] = f"{name}_size{axis}"
+                if isinstance(stated, Stated):
+                    self._texts[name, axis] = stated.text
+                    self._named.update({dim.text: dim for dim in [stated, *stated.names] if isinstance(dim, Dim)})
+                elif isinstance(stated, str):
+                    self._texts[name, axis] = stated
+                elif not (stated is None or isinstance(stated, OneOf) or type(stated) is int and stated >= 0):
+                    raise self._wrong(f"{name}: {stated!r}", "an expression, a name, a number, one_of(...) or None")
+        for text in self._texts.values():
+            for word in names_in(text):
+                self._named.setdefault(word, Dim(word))
+        homes: dict[str, tuple[str, int]] = {}
+        for place, text in self._texts.items():
+            if text in self._named:
+                # the first size that it is by itself has its value
+                homes.setdefault(text, place)
+        self.words.update({place: name for name, place in homes.items()})
+        self.propositions = tuple(self._propositions(homes))
+        self._env = environment(self.words.values())
+        self._check_consistent()
+
+    def _propositions(self, homes: Mapping[str, tuple[str, int]]) -> Iterator[str]:
+        env = environment(self._named)
+        sizes: dict[tuple[str, int], Expr] = {}
+        for (name, axis), text in self._texts.items():
             try:
-                self.sizes[name, axis], _ = self.env.parse_expr(text)
+                sizes[name, axis], _ = env.parse_expr(text)
             except ShapeError as error:
                 what = f"cannot read the relation stated for {name}.shape[{axis}]: {error}"
                 raise self._wrong(what, "an expression over the named sizes") from None
-        self.solved = {name: self._solved(name) for name in self.named if name not in self.homes}
-        self._check_consistent()
-
-    def _check_names(self, names: Sequence[object], fn: object) -> None:
-        """Reject names that are no arguments of the function."""
-        parameters = parameters_of(fn)
-        for name in names:
-            if not isinstance(name, str):
-                raise self._wrong(f"{shown(name)} is no name of an input", "the names of the function's parameters")
-            if parameters is not None and name not in parameters:
-                inner = [each for each in parameters if re.fullmatch(rf"{re.escape(each)}_\d+_*", name)]
-                if not inner:
-                    known = f"{', '.join(parameters) or 'none'}{did_you_mean(name, parameters)}"
-                    what = f"a relation is stated for {name}, but the tensors among the arguments are {known}"
-                    raise self._wrong(what, f"a parameter of the function; {FIX}")
-
-    def _each(self) -> Iterable[tuple[str, int, Statement]]:
+        meaning = {name: self._solved(name, sizes) for name in self._named if name not in homes}
+        for name, dim in self._named.items():
+            yield f"{meaning.get(name, name)} >= {dim.lo}"
+            if dim.hi is not None:
+                yield f"{meaning.get(name, name)} <= {dim.hi}"
         for name, of_input in self.statements.items():
             for axis, stated in enumerate(of_input):
-                yield name, axis, stated
+                word, text = self.words[name, axis], self._texts.get((name, axis), "")
+                if isinstance(stated, OneOf):
+                    yield " or ".join([f"{word} == {value}" for value in stated.values])
+                elif isinstance(stated, int):
+                    yield f"{word} == {stated}"
+                elif text and word != text:
+                    yield f"{word} == {substituted(text, meaning)}"
+        for condition in dict.fromkeys([each for dim in self._named.values() for each in dim.where]):
+            yield substituted(condition, meaning)
 
-    def _solved(self, name: str) -> tuple[tuple[str, int], int, int]:
+    def _solved(self, name: str, sizes: Mapping[tuple[str, int], Expr]) -> str:
         """Solve for a name that is no size itself: from a size `a*name + c`."""
-        for place, text in self.texts.items():
-            if set(NAME.findall(text)) - RESERVED == {name}:
-                at = [int(self.sizes[place].evaluate(self._known({name: value}))) for value in range(4)]
-                steps = {after - before for before, after in pairwise(at)}
-                if len(steps) == 1 and (step := steps.pop()) > 0:
-                    return place, step, at[0]
+        for place, size in sizes.items():
+            if [str(atom) for atom in size.symbols] == [name]:
+                (atom,) = size.symbols
+                start, *others = [int(size.evaluate({atom: value})) for value in range(4)]
+                step = others[0] - start
+                if step > 0 and others == [start + step, start + 2 * step, start + 3 * step]:
+                    return f"(({self.words[place]} - {start})//{step})"
         fix = f"a dimension that is {name} by itself, or a*{name} + c"
         raise self._wrong(f"{name} is the size of no dimension", fix)
 
     def _check_consistent(self) -> None:
         """Reject contradictory relations."""
         try:
-            for text in (*self.conditions, *[f"{text} >= 0" for text in self.texts.values()]):
-                self.env.assume(text)
-            self.env.check_consistent()
+            with self._env.speculate():
+                for text in (*[f"{word} >= 0" for word in self.words.values()], *self.propositions):
+                    self._env.assume(text)
+                self._env.check_consistent()
         except Contradiction as error:
             raise self._wrong(f"what is stated contradicts itself: {error}", FIX) from error
         except ShapeError as error:
             fix = "an expression over the named sizes"
             raise self._wrong(f"what is stated cannot be read: {error}", fix) from error
-
-    def _known(self, values: Mapping[str, int]) -> dict[Atom, int]:
-        """The values of names by their symbols."""
-        return {atom: value for name, value in values.items() for atom in self.env.names[name].symbols}
 
     def _wrong(self, what: str, fix: str) -> ConstraintViolation:
         return ConstraintViolation(refusal(what, fix, self.place))
@@ -252,12 +230,11 @@ class Relations:
             return None
         if isinstance(stated, int):
             return Choice("static")
-        text = self.texts.get((name, axis))
-        dim = self.named.get(text) if text is not None else None
+        text, word = self._texts.get((name, axis), ""), self.words[name, axis]
+        dim = self._named.get(text)
         if dim is None:
             return Choice("dynamic", lo=0)
-        word = dim.text if self.homes[dim.text] == (name, axis) else None
-        return Choice("dynamic", dim.lo, dim.hi, word=word)
+        return Choice("dynamic", dim.lo, dim.hi, word=word if word == text else None)
 
     def check(self, shapes: Mapping[str, Sequence[int]], place: Origin | None) -> None:
         """Check the sizes of a call against the relations.
@@ -271,92 +248,36 @@ class Relations:
 
         for name, of_input in self.statements.items():
             if name not in shapes:
-                known = ", ".join(shapes) or "none"
+                known = f"{', '.join(shapes) or 'none'}{did_you_mean(name, shapes)}"
                 raise wrong(f"a relation is stated for {name}, but the tensors among the arguments are {known}")
             if len(of_input) != len(shapes[name]):
                 raise wrong(f"{name} has {len(shapes[name])} dimensions, but {len(of_input)} are stated")
-        values: dict[str, int] = {}
-        for word, (name, axis) in self.homes.items():
-            values[word] = shapes[name][axis]
-        for word, ((name, axis), step, start) in self.solved.items():
-            size = shapes[name][axis]
-            if (size - start) % step:
-                raise wrong(f"{name}.shape[{axis}] is {size}, but is stated to be {self.texts[name, axis]}")
-            values[word] = (size - start) // step
-        for word, value in values.items():
-            dim = self.named[word]
-            if value < dim.lo or (dim.hi is not None and value > dim.hi):
-                bounds = f"at least {dim.lo}" + (f" and at most {dim.hi}" if dim.hi is not None else "")
-                raise wrong(f"{word} is {value}, but is stated to be {bounds}")
-        for name, axis, stated in self._each():
-            size = shapes[name][axis]
-            if isinstance(stated, int) and size != stated:
-                raise wrong(f"{name}.shape[{axis}] is {size}, but is stated to be {stated}")
-            if isinstance(stated, OneOf) and size not in stated.values:
-                shown = ", ".join([str(value) for value in stated.values])
-                raise wrong(f"{name}.shape[{axis}] is {size}, but is stated to be one of {shown}")
-        numbers = self._known(values)
-        for (name, axis), text in self.texts.items():
-            value, size = int(self.sizes[name, axis].evaluate(numbers)), shapes[name][axis]
-            if value != size:
-                stated = f"{text}, which is {value}{used_in(text, values)}"
-                raise wrong(f"{name}.shape[{axis}] is {size}, but is stated to be {stated}")
-        for condition in self.conditions:
-            prop, domain = self.env.parse(condition)
+        sizes = {word: shapes[name][axis] for (name, axis), word in self.words.items()}
+        places = {word: f"{name}.shape[{axis}]" for (name, axis), word in self.words.items() if word not in self._named}
+        for text in self.propositions:
+            prop, domain = self._env.parse(text)
+            numbers = {atom: sizes[str(atom)] for atom in prop.symbols | domain.symbols}
             if not (domain.evaluate(numbers) and prop.evaluate(numbers)):
-                raise wrong(f"`{condition}` is stated, but is false{used_in(condition, values)}")
-
-    def propositions(self) -> tuple[str, ...]:
-        """The relations over the words of sizes: the names of `dims`, and `x_size0` of an input `x`."""
-        words = {place: f"{place[0]}_size{place[1]}" for place in self._places()}
-        words.update({place: name for name, place in self.homes.items()})
-        meaning = {
-            name: f"(({words[place]} - {start})//{step})" for name, (place, step, start) in self.solved.items()
-        }
-        found = []
-        for place, text in self.texts.items():
-            if self.homes.get(text) != place:
-                found.append(f"{words[place]} == {substituted(text, meaning)}")
-        for name, axis, stated in self._each():
-            if isinstance(stated, OneOf):
-                found.append(stated.condition(words[name, axis]))
-        for name, dim in self.named.items():
-            if name in self.solved:
-                found.append(f"{meaning[name]} >= {dim.lo}")
-                if dim.hi is not None:
-                    found.append(f"{meaning[name]} <= {dim.hi}")
-        return (*found, *[substituted(condition, meaning) for condition in self.conditions])
-
-    def _places(self) -> list[tuple[str, int]]:
-        return [(name, axis) for name, axis, _ in self._each()]
+                raise wrong(substituted(violated(text, sizes), places))
 
 
-def environment(dims: Iterable[Dim]) -> ShapeEnv:
-    """An environment of named sizes with their bounds."""
+def violated(text: str, values: Mapping[str, object]) -> str:
+    """The text of an error: a proposition is false for these values of its words."""
+    used = [f"{word} = {values[word]}" for word in names_in(text)]
+    return f"`{text}` is stated, but is false with {', '.join(used)}"
+
+
+def names_in(text: str) -> list[str]:
+    """The words of a relation."""
+    return [name for name in dict.fromkeys(NAME.findall(text)) if name not in WORDS]
+
+
+def environment(words: Iterable[str]) -> ShapeEnv:
+    """An environment of sizes."""
     env = ShapeEnv(origin=lambda: None)
-    for dim in dims:
-        env.symbol(dim.text, lo=dim.lo, hi=dim.hi)
+    for word in words:
+        env.symbol(word, lo=None)
     return env
-
-
-def parameters_of(fn: object) -> list[str] | None:
-    """The names of a function's parameters; None if it has variadic ones."""
-    if fn is None:
-        return None
-    try:
-        signature = inspect.signature(fn.forward if isinstance(fn, torch.nn.Module) else fn)  # type: ignore[arg-type]  # else raises
-    except (TypeError, ValueError):
-        return None
-    parameters = signature.parameters.values()
-    if any(each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD) for each in parameters):
-        return None
-    return [each.name for each in parameters]
-
-
-def used_in(text: str, values: Mapping[str, int]) -> str:
-    """The text of the values of an expression's names."""
-    used = [f"{word} = {values[word]}" for word in dict.fromkeys(NAME.findall(text)) if word in values]
-    return f" with {', '.join(used)}" if used else ""
 
 
 def substituted(text: str, meaning: Mapping[str, str]) -> str:

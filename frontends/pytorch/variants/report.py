@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Final
 from backends.loops.kernels import Kernel
 from backends.program.log import lines
 from frontends.pytorch.variant import Variant
-from frontends.pytorch.variants.recompilations import Fallback
+from frontends.pytorch.variants.causes import Fallback
 from frontends.pytorch.variants.times import Times, operators_of
 from shapes.errors import sizes_text
 from shapes.origin import Origin

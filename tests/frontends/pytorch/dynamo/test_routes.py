@@ -336,7 +336,7 @@ def test_violated_relations_are_refused_every_time(route: Route) -> None:
     compiled = route(scaled, dynamic={"x": ("b",), "w": ("2*b",)})
     agrees(compiled, scaled, torch.ones(4), torch.ones(8))
     for _ in range(6):
-        with pytest.raises(ConstraintViolation, match=r"w.shape\[0\] is 7, but is stated to be 2\*b, which is 6"):
+        with pytest.raises(ConstraintViolation, match=r"`w.shape\[0\] == 2\*b` is stated.* = 7, b = 3"):
             compiled(torch.ones(3), torch.ones(7))
         assert evaluates_frames()
         agrees(compiled, scaled, torch.ones(3), torch.ones(6))
@@ -353,7 +353,7 @@ def test_relations_hold_in_programs_with_breaks(route: Route) -> None:
     compiled = route(breaks, dynamic={"x": ("b",), "w": ("2*b",)})
     for size in (3, 4, 1):
         agrees(compiled, breaks, torch.ones(size), torch.ones(2 * size))
-        with pytest.raises(ConstraintViolation, match=r"is stated to be 2\*b"):
+        with pytest.raises(ConstraintViolation, match=r"== 2\*b` is stated"):
             compiled(torch.ones(size), torch.ones(7))
 
 

