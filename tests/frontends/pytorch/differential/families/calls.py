@@ -1,9 +1,6 @@
 """Calls: arguments, decorators, partial functions, patterns, recursion, itertools."""
 
 import functools
-import itertools
-
-import torch
 
 from tests.frontends.pytorch.differential.cases import Family
 
@@ -83,42 +80,6 @@ def lambdas_default(x):
 
 
 @program("n m", thorough=True)
-def decorators(x):
-    def deco(k):
-        def d(f):
-            @functools.wraps(f)
-            def w(*a, **kw):
-                return f(*a, **kw) * k
-
-            w.k = k
-            return w
-
-        return d
-
-    @deco(2)
-    @deco(3)
-    def f(v):
-        """doc"""
-        return v + 1
-
-    return (f(x), f.k, f.__doc__, f.__name__, f.__wrapped__.k)
-
-
-@program("n m", thorough=True)
-def partials(x):
-    p = functools.partial(torch.add, x, alpha=2)
-    q = functools.partial(p, 1)
-
-    class A:
-        def f(self, k, v):
-            return x * k + v
-
-        g = functools.partialmethod(f, 2)
-
-    return (p(1), q(), q.args[1:], q.keywords, A().g(3))
-
-
-@program("n m", thorough=True)
 def cached_prop(x):
     class A:
         n = 0
@@ -145,36 +106,3 @@ def lru(x):
     f(1)
     f(2)
     return (x * f(1), calls, f.cache_info().hits)
-
-
-@program("n m", thorough=True)
-def cmpkey_total(x):
-    @functools.total_ordering
-    class A:
-        def __init__(self, v):
-            self.v = v
-
-        def __eq__(self, o):
-            return self.v == o.v
-
-        def __lt__(self, o):
-            return self.v < o.v
-
-    return (A(1) <= A(2), A(2) > A(1), max([A(1), A(3)]).v, x)
-
-
-@program("n m", thorough=True)
-def itert(x):
-    return (
-        list(itertools.product("ab", repeat=2)),
-        list(itertools.chain.from_iterable([[1], [2]])),
-        list(itertools.combinations_with_replacement("ab", 2)),
-        [list(g) for k, g in itertools.groupby([1, 1, 2])],
-        list(itertools.starmap(pow, [(2, 3)])),
-        list(itertools.filterfalse(None, [0, 1])),
-        list(itertools.accumulate([1, 2, 3], initial=5)),
-        list(itertools.takewhile(lambda v: v < 2, [1, 2])),
-        list(itertools.zip_longest("a", "bc")),
-        list(itertools.pairwise("abc")),
-        x,
-    )

@@ -1,11 +1,8 @@
 """Classes of every kind: metaclasses, abstract, generic, data classes, named tuples, enumerations."""
 
 import dataclasses
-import enum
-import inspect
 import types
 import typing
-import weakref
 
 import torch
 
@@ -46,27 +43,6 @@ def object_metaclass(x):
     return (A.extra, A.foo, list(A), isinstance(5, A), 3 in A, x)
 
 
-@program("n m", thorough=True)
-def object_type_made(x):
-    C = type("C", (dict,), {"f": lambda s: x * 2, "k": 1})
-    return (C().f(), C.__name__, C.k)
-
-
-@program("n m", thorough=True)
-def object_class_body(x):
-    class A:
-        n = x.shape[0]
-        items = [i for i in range(2)]
-        for j in range(3):
-            pass
-        if n > 3:
-            big = True
-        else:
-            big = False
-
-    return (A.n, A.items, A.j, A.big, x)
-
-
 @program("n m")
 def object_protocol(x):
     @typing.runtime_checkable
@@ -80,19 +56,6 @@ def object_protocol(x):
     return (isinstance(A(), Pr), isinstance(3, Pr), x)
 
 
-@program("n m", thorough=True)
-def object_weak(x):
-    class A:
-        pass
-
-    a = A()
-    r = weakref.ref(a)
-    p = weakref.proxy(a)
-    a.v = x
-    w = p.v * 2
-    return (w, r() is a)
-
-
 @program("n m")
 def object_instance_dict(x):
     class A:
@@ -103,17 +66,6 @@ def object_instance_dict(x):
     vars(a)["y"] = 2
     setattr(a, "w", 3)
     return (a.z * a.y, sorted(a.__dict__), getattr(a, "n", "no"), delattr(a, "w"), hasattr(a, "w"))
-
-
-@program("n m", thorough=True)
-def object_bound(x):
-    class A:
-        def f(self, v):
-            return v * 2
-
-    a = A()
-    f = a.f
-    return (f(x), f.__self__ is a, f.__func__ is A.f, A.f(a, x), types.MethodType(lambda s, v: v + 1, a)(x), f == a.f)
 
 
 @program("n m", thorough=True)
@@ -172,56 +124,6 @@ def object_namedtuple(x):
 
 
 @program("n m", thorough=True)
-def object_enum(x):
-    class E(enum.Enum):
-        A = 1
-        B = "b"
-        C = (1, 2)
-
-        @property
-        def twice(self):
-            return self.value * 2
-
-        @classmethod
-        def _missing_(cls, v):
-            return cls.A
-
-    class Fl(enum.Flag):
-        R = enum.auto()
-        W = enum.auto()
-
-    class St(str, enum.Enum):
-        Q = "q"
-
-    return (
-        E.A.twice,
-        E("zzz") is E.A,
-        E["B"].name,
-        [e.name for e in E],
-        (Fl.R | Fl.W).value,
-        Fl.R in Fl.R | Fl.W,
-        St.Q == "q",
-        St.Q.upper(),
-        E.A in E,
-        len(E),
-        E.C.value[1],
-        E.A == 1,
-        x,
-    )
-
-
-@program("n m", thorough=True)
-def object_generic(x):
-    Kind = typing.TypeVar("Kind")
-
-    class Box(typing.Generic[Kind]):
-        def __init__(self, v: Kind):
-            self.v = v
-
-    return (Box[int](x).v, Box.__parameters__ == (Kind,), typing.get_origin(typing.List[int]) is list, x)
-
-
-@program("n m", thorough=True)
 def object_user_int(x):
     class Own(int):
         def __add__(self, o):
@@ -250,31 +152,6 @@ def object_tuple_sub(x):
 
     t = Kind(x, 1)
     return (t.first, len(t), t[1], t + (2,), isinstance(t, tuple))
-
-
-@program("n m", thorough=True)
-def inspect_things(x):
-    def f(a, b=2, *c, d: int = 4, **e) -> int:
-        """doc"""
-
-    s = inspect.signature(f)
-    b = s.bind(1, d=3)
-    b.apply_defaults()
-    return (
-        str(s),
-        list(s.parameters),
-        b.arguments,
-        inspect.getdoc(f),
-        inspect.isfunction(f),
-        inspect.ismethod(f),
-        f.__annotations__["d"] is int,
-        f.__kwdefaults__,
-        f.__defaults__,
-        f.__code__.co_varnames[:2],
-        inspect.isclass(int),
-        inspect.getmro(bool)[1] is int,
-        x,
-    )
 
 
 @program("n m", thorough=True)

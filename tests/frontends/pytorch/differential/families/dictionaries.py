@@ -34,62 +34,12 @@ def dictionary_methods(x):
     )
 
 
-@program("n m", thorough=True)
-def dictionary_views(x):
-    d = {"a": 1, "b": 2}
-    k = d.keys()
-    d["c"] = 3
-    return (
-        list(k),
-        k & {"a"},
-        k | {"z"} == {"a", "b", "c", "z"},
-        len(d.values()),
-        list(d.items())[0],
-        d.items() >= {("a", 1)},
-        x,
-    )
-
-
 @program("n m")
 def dictionary_default(x):
     d = collections.defaultdict(list)
     d["a"].append(x)
     d["b"] += [1]
     return (d, d.default_factory is list, "c" in d, d.get("c"))
-
-
-@program("n m", thorough=True)
-def dictionary_ordered(x):
-    d = collections.OrderedDict(a=1, b=x)
-    d.move_to_end("a")
-    d.popitem(last=False)
-    return (d, list(d), d == {"a": 1})
-
-
-@program("n m", thorough=True)
-def dictionary_counter(x):
-    c = collections.Counter("aabbb")
-    c.update("a")
-    c.subtract("b")
-    return (c, c.most_common(1), c["zz"], sum(c.values()), c + c, x)
-
-
-@program("n m", thorough=True)
-def dictionary_mutated_in_iter(x):
-    d = {1: x, 2: x}
-    try:
-        for k in d:
-            d[k + 10] = 1
-    except RuntimeError as e:
-        return str(e)
-
-
-@program("n m", thorough=True)
-def dictionary_unhashable(x):
-    try:
-        {[]: 1}
-    except TypeError as e:
-        return (str(e), x)
 
 
 @program("n m")
@@ -100,25 +50,3 @@ def dictionary_eq(x):
         collections.OrderedDict(a=1, b=2) == collections.OrderedDict(b=2, a=1),
         x,
     )
-
-
-@program("n m", thorough=True)
-def dictionary_subclass(x):
-    class D(dict):
-        def __setitem__(self, k, v):
-            super().__setitem__(k, v * 2)
-
-        def __getitem__(self, k):
-            return super().__getitem__(k) + 1
-
-    d = D()
-    d["a"] = 3
-    d["x"] = x
-    return (d["a"], d["x"], d)
-
-
-@program("n m", thorough=True)
-def dictionary_chainmap(x):
-    c = collections.ChainMap({"a": 1}, {"a": 2, "b": x})
-    c["n"] = 4
-    return (c.maps, c["b"], c.new_child({"z": 1})["z"], list(c.parents))

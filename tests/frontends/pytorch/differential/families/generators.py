@@ -1,31 +1,12 @@
 """Generators and iterators: sent to, thrown into, delegated, closed."""
 
 import inspect
-import itertools
 import types
-
-import torch
 
 from tests.frontends.pytorch.differential.cases import Family
 
 FAMILY = Family("generators")
 program = FAMILY.program
-
-
-@program("n m", thorough=True)
-def zip_map_filter(x):
-    return [a * b for a, b in zip((x + i for i in range(3)), map(lambda v: v * 2, filter(None, [0, 1, 2, 3])))]
-
-
-@program("n m", thorough=True)
-def infinite(x):
-    def nat():
-        n = 0
-        while True:
-            yield n
-            n += 1
-
-    return [x + i for i in itertools.islice(nat(), 2, 5)]
 
 
 @program("n m", thorough=True)
@@ -47,17 +28,6 @@ def attrs(x):
         isinstance(it, types.GeneratorType),
         x,
     )
-
-
-@program("n m", thorough=True)
-def unpack(x):
-    a, *b = (x * i for i in range(4))
-    return (a, b)
-
-
-@program("n m", thorough=True)
-def in_star_args(x):
-    return torch.add(*(a for a in (x, 2)))
 
 
 @program("n m", thorough=True)

@@ -1,14 +1,9 @@
 """Classes made inside of a program, contexts, patterns and protocols."""
 
-import abc
-import contextlib
-
 from tests.frontends.pytorch.differential.cases import Family
 
 FAMILY = Family("objects")
 program = FAMILY.program
-
-D = {"a": 1}
 
 
 @program("n")
@@ -59,42 +54,3 @@ def object_text(x):
             return s + "!"
 
     return (str(S()), repr([S()]), f"{S():abc}", f"{S()!r}")
-
-
-@program("n", thorough=True)
-def class_inside(x):
-    class A:
-        k = x.shape[0]
-
-        def go(self):
-            return x * self.k
-
-    return (A().go(), A.__name__, A.__qualname__)
-
-
-@program("n", thorough=True)
-def abstract(x):
-    class A(abc.ABC):
-        @abc.abstractmethod
-        def f(self): ...
-
-    try:
-        A()
-    except TypeError:
-        return x + 1
-
-
-@program("n", thorough=True)
-def context_decorator(x):
-    class D(contextlib.ContextDecorator):
-        def __enter__(self):
-            return self
-
-        def __exit__(self, *a):
-            return False
-
-    @D()
-    def f(y):
-        return y + 1
-
-    return f(x)

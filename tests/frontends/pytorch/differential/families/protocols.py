@@ -2,8 +2,6 @@
 
 import math
 
-import torch
-
 from tests.frontends.pytorch.differential.cases import Family
 
 FAMILY = Family("protocols")
@@ -165,75 +163,6 @@ def object_dunders(x):
         bad,
         hash(v),
     )
-
-
-@program("n m", thorough=True)
-def object_tensor_with_obj(x):
-    class Other:
-        def __radd__(self, t):
-            return t * 2
-
-        def __torch_function__(self, *a, **k):
-            return "tf"
-
-    return (x + Other(), torch.add(x, Other()))
-
-
-@program("n m", thorough=True)
-def object_getattribute(x):
-    class A:
-        def __getattribute__(self, n):
-            if n == "magic":
-                return x * 3
-            return object.__getattribute__(self, n)
-
-        q = 4
-
-    return (A().magic, A().q)
-
-
-@program("n m", thorough=True)
-def object_setattr(x):
-    class A:
-        def __setattr__(self, n, v):
-            object.__setattr__(self, n, v * 2)
-
-        def __delattr__(self, n):
-            object.__setattr__(self, "gone", n)
-
-    a = A()
-    a.v = x
-    del a.v
-    return (a.v, a.gone)
-
-
-@program("n m", thorough=True)
-def object_property(x):
-    class A:
-        def __init__(self):
-            self._v = x
-
-        @property
-        def v(self):
-            return self._v + 1
-
-        @v.setter
-        def v(self, n):
-            self._v = n
-
-        @v.deleter
-        def v(self):
-            self._v = None
-
-    a = A()
-    a.v = a.v * 2
-    b = a.v
-    del a.v
-    try:
-        A.v.fset is None
-        a.zz
-    except AttributeError as e:
-        return (b, a._v, str(e))
 
 
 @program("n m", thorough=True)

@@ -76,36 +76,6 @@ def map_is_returned(x):
     )
 
 
-@program("n", thorough=True)
-def raises_tensor_argument(x):
-    raise ValueError(x + 1, x.shape[0])
-
-
-@program("n", thorough=True)
-def try_except_else(x):
-    try:
-        x.view(7, 7)
-    except RuntimeError as e:
-        return (x + 1, type(e).__name__)
-    else:
-        return x
-    finally:
-        pass
-
-
-@program("n", thorough=True)
-def generator_throw(x):
-    def g():
-        try:
-            yield x
-        except ValueError:
-            yield (x + 5)
-
-    it = g()
-    next(it)
-    return it.throw(ValueError("z"))
-
-
 class Kind(Enum):
     FIRST = "first"
     SECOND = "second"
