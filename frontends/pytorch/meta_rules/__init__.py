@@ -11,8 +11,8 @@ import importlib
 from typing import Final
 
 FAMILIES: Final = (
-    "data_dependent", "missing_meta", "storage", "pointwise", "views", "contiguous",
-    "normalization", "convolution", "creation", "recurrent", "transforms",
+    "data_dependent", "missing_meta", "storage", "views", "contiguous",
+    "convolution", "creation", "recurrent", "transforms",
 )  # fmt: skip
 
 for family in FAMILIES:

@@ -1,17 +1,13 @@
-"""Operators whose results are contiguous: reductions, scans, products, gathers, concatenation, and gradients."""
+"""Operators whose results are contiguous: reductions, scans, products, gathers and concatenation."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Final
 
 import torch
 
 from frontends.pytorch.meta_rules.dtypes import dtypes_of
-from frontends.pytorch.meta_rules.layouts import is_number, order_of
-from frontends.pytorch.meta_rules.registry import kind_rule, kind_rules, metadata_of, packed, ruled, sizes_of
-from frontends.pytorch.symbolic.metadata import Metadata
-from frontends.pytorch.symbolic.node import TorchValue
+from frontends.pytorch.meta_rules.registry import given, kind_rule, kind_rules, metadata_of, packed, ruled
 from frontends.pytorch.symbolic.tensor import Trace
 from shapes.rules.axes import axes_of
 
@@ -29,24 +25,6 @@ BY_RULE: Final = (
     aten.any.dims, aten.all.dims, aten.var.correction, aten.std.correction, aten.logsumexp.default,
     aten.hash_tensor.default,
 )  # fmt: skip
-LIKE: Final = {
-    aten.embedding_dense_backward.default: (0,),
-    aten.nll_loss_backward.default: (1,),
-    aten.nll_loss2d_backward.default: (1,),
-    aten.adaptive_max_pool3d_backward.default: (1,),
-    aten.fractional_max_pool2d_backward.default: (1,),
-    aten.fractional_max_pool3d_backward.default: (1,),
-    aten._ctc_loss_backward.default: (1,),
-    aten._ctc_loss_backward.Tensor: (1,),
-    aten.glu_backward.default: (1,),
-    aten.native_layer_norm_backward.default: (1, 5, 6),
-    aten.slice_backward.default: (1,),
-    aten.select_backward.default: (1,),
-    aten.diagonal_backward.default: (1,),
-    aten.unfold_backward.default: (1,),
-}
-"""Gradients like the arguments at these indices, or of these sizes, but contiguous; of several the last argument says
-which are wanted."""
 
 
 @kind_rules(*BY_RULE)
@@ -64,33 +42,9 @@ def by_rule(func: torch._ops.OpOverload, recorder: Trace, *args: Any, **kwargs: 
     return tuple([packed(recorder, one, dtype, device) for one, dtype in zip(found, dtypes)])
 
 
-@kind_rules(*LIKE)
-def gradient(func: torch._ops.OpOverload, recorder: Trace, *args: Any, **kwargs: object) -> object:
-    """New tensors of the arguments' sizes; of the whole table for an embedding."""
-    if func is aten.embedding_dense_backward.default:
-        grad = metadata_of(recorder, args[0])
-        return packed(recorder, (sizes_of(args[2]), grad.shape[-1]), grad.dtype, grad.device)
-    found = []
-    for like in [args[place] for place in LIKE[func]]:
-        base = metadata_of(recorder, like if isinstance(like, torch.Tensor) else args[0])
-        found.append(None if like is None else packed(recorder, sizes_of(like), base.dtype, base.device))
-    if len(found) == 1:
-        return found[0]
-    return tuple([each if wanted else None for each, wanted in zip(found, args[-1])])
-
-
-def may_be_channels_last(recorder: Trace, kind: Metadata) -> bool:
-    """Return True if the strides may be ambiguous with channels-last ones."""
-    if len(kind.sizes) not in (4, 5):
-        return False
-    order = order_of(recorder.env, kind)
-    return order is None or not order.axes or order.axes[0] != len(kind.sizes) - 1
-
-
-@kind_rule(aten.constant_pad_nd.default)
-def padded(recorder: Trace, self: torch.Tensor, pad: Sequence[TorchValue], value: object = 0) -> object:
-    """Constant padding."""
-    x = metadata_of(recorder, self)
-    if may_be_channels_last(recorder, x) or all(is_number(one, 0) for one in pad):
-        return NotImplemented
-    return packed(recorder, ruled(recorder, aten.constant_pad_nd.default, x, pad), x.dtype, x.device)
+@kind_rule(aten.native_layer_norm_backward.default)
+def layer_norm_backward(recorder: Trace, grad: torch.Tensor, *args: Any) -> object:
+    """Gradients like the input, the weight and the bias, where torch's meta function asks about sizes."""
+    likes = given(recorder, args[0], *args[4:6])
+    made = [like and packed(recorder, like.shape, like.dtype, like.device) for like in likes]
+    return tuple([each if wanted else None for each, wanted in zip(made, args[6])])

@@ -11,15 +11,13 @@ from typing import Final
 import torch
 
 from frontends.pytorch.meta_rules.layouts import (
-    is_ambiguously_channels_last,
-    is_packed,
+    is_by_row,
     is_repeated,
     strides_of,
     suggested_strides,
     suggests_channels_last,
 )
-from frontends.pytorch.meta_rules.normalization import given, one_dtype
-from frontends.pytorch.meta_rules.registry import kind_rule, metadata_of, packed, ruled, sizes_of
+from frontends.pytorch.meta_rules.registry import given, kind_rule, metadata_of, one_dtype, packed, ruled, sizes_of
 from frontends.pytorch.symbolic.metadata import Metadata
 from frontends.pytorch.symbolic.tensor import Trace
 from shapes.env import ShapeEnv
@@ -34,11 +32,6 @@ aten: Final = torch.ops.aten
 def on_cpu_and_packed(*kinds: Metadata | None) -> bool:
     """Return True if the kernels return contiguous results for these."""
     return all(kind is None or kind.device.type == "cpu" and is_by_row(kind) for kind in kinds)
-
-
-def is_by_row(kind: Metadata) -> bool:
-    """Return True if an image is contiguous and not ambiguously channels-last as well."""
-    return is_packed(kind) and not is_ambiguously_channels_last(kind)
 
 
 def settles_layout(recorder: Trace, *kinds: Metadata) -> bool:

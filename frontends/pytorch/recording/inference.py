@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import torch
 
 from frontends.pytorch.errors import unsupported
 from frontends.pytorch.meta_rules.corrected import MEANT, corrected
+from frontends.pytorch.meta_rules.pointwise import elementwise, is_elementwise
 from frontends.pytorch.meta_rules.registry import ONCE, RULES
 from frontends.pytorch.recording.custom import template
 from frontends.pytorch.recording.meta import by_meta
@@ -27,6 +29,8 @@ def infer(
         Unsupported: its name says that they are not dense.
     """
     rule = RULES.get(func)
+    if rule is None and is_elementwise(func):
+        rule = partial(elementwise, func)
     if rule is not None:
         try:
             found = rule(recorder, *args, **kwargs)
