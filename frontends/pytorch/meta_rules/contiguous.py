@@ -1,4 +1,7 @@
-"""Operators whose results are contiguous: reductions, scans, products, gathers and concatenation."""
+"""Operators whose results are contiguous: reductions, scans, products, gathers, batch normalization, gradients.
+
+Some are corrected afterwards (`corrected`).
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,8 @@ from typing import Any, Final
 import torch
 
 from frontends.pytorch.meta_rules.dtypes import dtypes_of
-from frontends.pytorch.meta_rules.registry import given, kind_rule, kind_rules, metadata_of, packed, ruled
+from frontends.pytorch.meta_rules.layouts import is_packed
+from frontends.pytorch.meta_rules.registry import given, kind_rules, metadata_of, one_dtype, packed, ruled, sizes_of
 from frontends.pytorch.symbolic.tensor import Trace
 from shapes.rules.axes import axes_of
 
@@ -25,6 +29,14 @@ BY_RULE: Final = (
     aten.any.dims, aten.all.dims, aten.var.correction, aten.std.correction, aten.logsumexp.default,
     aten.hash_tensor.default,
 )  # fmt: skip
+LIKE: Final = {
+    aten.nll_loss_backward.default: (1,),
+    aten.native_layer_norm_backward.default: (1, 5, 6),
+    aten.slice_backward.default: (1,),
+    aten.select_backward.default: (1,),
+}
+"""Gradients like the arguments at these indices, or of these sizes, but contiguous; of several the last argument says
+which are wanted."""
 
 
 @kind_rules(*BY_RULE)
@@ -42,9 +54,33 @@ def by_rule(func: torch._ops.OpOverload, recorder: Trace, *args: Any, **kwargs: 
     return tuple([packed(recorder, one, dtype, device) for one, dtype in zip(found, dtypes)])
 
 
-@kind_rule(aten.native_layer_norm_backward.default)
-def layer_norm_backward(recorder: Trace, grad: torch.Tensor, *args: Any) -> object:
-    """Gradients like the input, the weight and the bias, where torch's meta function asks about sizes."""
-    likes = given(recorder, args[0], *args[4:6])
-    made = [like and packed(recorder, like.shape, like.dtype, like.device) for like in likes]
-    return tuple([each if wanted else None for each, wanted in zip(made, args[6])])
+@kind_rules(*LIKE)
+def gradient(func: torch._ops.OpOverload, recorder: Trace, *args: Any) -> object:
+    """New tensors of the arguments' sizes, where torch's meta functions ask about these."""
+    found = []
+    for like in [args[place] for place in LIKE[func]]:
+        base = metadata_of(recorder, like if isinstance(like, torch.Tensor) else args[0])
+        found.append(None if like is None else packed(recorder, sizes_of(like), base.dtype, base.device))
+    return found[0] if len(found) == 1 else tuple([each if wanted else None for each, wanted in zip(found, args[-1])])
+
+
+@kind_rules(
+    aten.native_batch_norm.default,
+    aten._native_batch_norm_legit.default,
+    aten._native_batch_norm_legit_no_training.default,
+)
+def batch_norm(func: torch._ops.OpOverload, recorder: Trace, *args: Any) -> object:
+    """The sizes of the input; mean and deviation of each channel in training.
+
+    Accelerators keep those of float16 and bfloat16 in float32.
+    """
+    if func is aten._native_batch_norm_legit_no_training.default:
+        args = (*args[:5], False, *args[5:])
+    x, *others = given(recorder, *args[:5])
+    if not one_dtype(x, *others) or x.device.type != "cpu" and not is_packed(x):
+        return NotImplemented
+    is_rounded = x.device.type == "cpu" or x.dtype not in (torch.float16, torch.bfloat16)
+    _, *statistics = ruled(recorder, aten.native_batch_norm.default, x, *others, *args[5:])
+    dtype = x.dtype if is_rounded else torch.float32
+    made = [packed(recorder, each, dtype, x.device) for each in statistics]
+    return packed(recorder, x.shape, x.dtype, x.device), *made

@@ -1,21 +1,32 @@
-"""Elementwise operators on contiguous operands: broadcasting and type promotion, and a contiguous result.
+"""Elementwise operators: broadcasting and type promotion.
 
     >>> import torch
     >>> is_elementwise(torch.ops.aten.mul.Tensor), is_elementwise(torch.ops.aten.mm.default)
     (True, False)
 
-Torch's tag says which operators are elementwise. The operator itself determines the dtype of the result (`dtypes`).
-Operands of other layouts are left to torch's meta functions: those give the same results, but take ten times as long.
+Torch's tag says which operators are elementwise. The operator itself determines the dtype of the result (`dtypes`); its
+sizes and strides follow from the operands (`layouts`). Torch's meta functions take ten times as long, and answer where
+kernels convert operands first, whose copies have other strides.
 """
 
 from __future__ import annotations
 
+from typing import Final
+
 import torch
 
 from frontends.pytorch.meta_rules.dtypes import dtypes_of
-from frontends.pytorch.meta_rules.layouts import common_sizes, is_by_row
+from frontends.pytorch.meta_rules.layouts import (
+    common_sizes,
+    elementwise_strides,
+    is_ambiguously_channels_last,
+    is_by_row,
+)
 from frontends.pytorch.meta_rules.registry import metadata_of, packed
 from frontends.pytorch.symbolic.tensor import Trace
+
+REVERSED: Final = (torch.ops.aten.threshold_backward.default,)
+"""Operators whose kernels take their operands in another order: the last one's strides have priority."""
 
 
 def is_elementwise(func: torch._ops.OpOverload) -> bool:
@@ -35,16 +46,20 @@ def elementwise(func: torch._ops.OpOverload, recorder: Trace, *args: object, **k
     """
     operands = [metadata_of(recorder, value) for value in (*args, *kwargs.values()) if isinstance(value, torch.Tensor)]
     ranked = [operand for operand in operands if operand.sizes] or operands
-    is_written = func._schema.is_mutable
-    if any(each.device != ranked[0].device for each in ranked) or not (is_written or all(map(is_by_row, ranked))):
+    if any(each.device != ranked[0].device for each in ranked):
         return NotImplemented
     dtypes = dtypes_of(func, args, kwargs)
     if not ranked or dtypes is None:
         return NotImplemented
-    sizes = common_sizes(recorder.env, ranked)
-    if not is_written:
+    env, sizes = recorder.env, common_sizes(recorder.env, ranked)
+    if func._schema.is_mutable:
+        target = operands[0].shape
+        if len(sizes) != len(target) or not all(a is b or env.guard_or_true(a == b) for a, b in zip(sizes, target)):
+            raise RuntimeError(f"{func}: operands that broadcast to {tuple(sizes)} do not fit {tuple(target)}")
+        return 0
+    if all(map(is_by_row, ranked)):
         return packed(recorder, sizes, dtypes[0], ranked[0].device)
-    target, env = operands[0].shape, recorder.env
-    if len(sizes) != len(target) or not all(a is b or env.guard_or_true(a == b) for a, b in zip(sizes, target)):
-        raise RuntimeError(f"{func}: operands that broadcast to {tuple(sizes)} do not fit {tuple(target)}")
-    return 0
+    if any(is_ambiguously_channels_last(each) or each.dtype is not ranked[0].dtype for each in ranked):
+        return NotImplemented
+    strides = elementwise_strides(env, ranked if func not in REVERSED else ranked[::-1], sizes)
+    return NotImplemented if strides is None else recorder.kinds.laid(sizes, strides, 0, dtypes[0], ranked[0].device)

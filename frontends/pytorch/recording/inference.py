@@ -42,7 +42,7 @@ def infer(
         if isinstance(found, Template):
             return found
         if found is not NotImplemented:
-            return Template(found, once=func in ONCE)
+            return corrected(recorder, func, args, Template(found, once=func in ONCE))
     if is_custom(func):
         return template(recorder, func, args, kwargs, tensors)
     for kind in ("sparse", "nested"):
