@@ -35,17 +35,6 @@ def sorted_minmax(x):
     return (sorted((-i for i in range(3))), max(((len(s), s) for s in ("a", "bb"))), x)
 
 
-@program("n m")
-def iter_getitem(x):
-    class S:
-        def __getitem__(self, i):
-            if i > 2:
-                raise IndexError
-            return x + i
-
-    return (list(S()), [a for a in S()], S()[1])
-
-
 @program("n m", thorough=True)
 def iter_len_bool(x):
     class S:
