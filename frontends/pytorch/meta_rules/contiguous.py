@@ -31,9 +31,18 @@ BY_RULE: Final = (
 )  # fmt: skip
 LIKE: Final = {
     aten.nll_loss_backward.default: (1,),
+    aten.nll_loss2d_backward.default: (1,),
+    aten.adaptive_max_pool3d_backward.default: (1,),
+    aten.fractional_max_pool2d_backward.default: (1,),
+    aten.fractional_max_pool3d_backward.default: (1,),
+    aten._ctc_loss_backward.default: (1,),
+    aten._ctc_loss_backward.Tensor: (1,),
+    aten.glu_backward.default: (1,),
     aten.native_layer_norm_backward.default: (1, 5, 6),
     aten.slice_backward.default: (1,),
     aten.select_backward.default: (1,),
+    aten.diagonal_backward.default: (1,),
+    aten.unfold_backward.default: (1,),
 }
 """Gradients like the arguments at these indices, or of these sizes, but contiguous; of several the last argument says
 which are wanted."""
@@ -56,7 +65,7 @@ def by_rule(func: torch._ops.OpOverload, recorder: Trace, *args: Any, **kwargs: 
 
 @kind_rules(*LIKE)
 def gradient(func: torch._ops.OpOverload, recorder: Trace, *args: Any) -> object:
-    """New tensors of the arguments' sizes, where torch's meta functions ask about these."""
+    """New tensors of the arguments' sizes: torch's meta functions ask about these, or are missing."""
     found = []
     for like in [args[place] for place in LIKE[func]]:
         base = metadata_of(recorder, like if isinstance(like, torch.Tensor) else args[0])
