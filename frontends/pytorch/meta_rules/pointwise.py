@@ -25,13 +25,22 @@ from frontends.pytorch.meta_rules.layouts import (
 from frontends.pytorch.meta_rules.registry import metadata_of, packed
 from frontends.pytorch.symbolic.tensor import Trace
 
-REVERSED: Final = (torch.ops.aten.threshold_backward.default,)
+aten: Final = torch.ops.aten
+
+UNTAGGED: Final = (
+    aten.elu_backward.default, aten.hardsigmoid_backward.default, aten.hardswish.default,
+    aten.hardswish_backward.default, aten.hardtanh_backward.default, aten.leaky_relu_backward.default,
+    aten.mse_loss_backward.default, aten.rsub.Tensor, aten.smooth_l1_loss_backward.default,
+    aten.softplus_backward.default,
+)  # fmt: skip
+"""Elementwise operators without torch's tag."""
+REVERSED: Final = (aten.rsub.Tensor, aten.threshold_backward.default)
 """Operators whose kernels take their operands in another order: the last one's strides have priority."""
 
 
 def is_elementwise(func: torch._ops.OpOverload) -> bool:
     """Return True if an operator is elementwise, and gives a new tensor or the one that it writes to."""
-    if func.namespace != "aten" or torch.Tag.pointwise not in func.tags:
+    if func.namespace != "aten" or not (torch.Tag.pointwise in func.tags or func in UNTAGGED):
         return False
     results = func._schema.returns
     given = results[0].alias_info if [str(each.type) for each in results] == ["Tensor"] else results

@@ -12,8 +12,9 @@ from typing import Final
 import torch
 
 from frontends.pytorch.meta_rules.layouts import is_number, is_packed
-from frontends.pytorch.meta_rules.registry import kind_rule, metadata_of, ruled, sizes_of, viewed
+from frontends.pytorch.meta_rules.registry import kind_rule, kind_rules, metadata_of, ruled, sizes_of, viewed
 from frontends.pytorch.symbolic.tensor import Trace
+from shapes.rules import Shape
 from shapes.rules.axes import axis_of
 from shapes.rules.broadcasting import same
 from shapes.rules.viewing import reshaped
@@ -52,6 +53,21 @@ def expand(recorder: Trace, self: torch.Tensor, size: Sequence[object], *, impli
         if None not in hints:
             env.guard(one == wanted) if hints[0] == hints[1] else env.guard(one == 1)
     return viewed(recorder, ruled(recorder, aten.expand.default, base, size), base)
+
+
+@kind_rules(
+    aten.permute.default, aten.transpose.int, aten.t.default, aten.unsqueeze.default, aten.squeeze.dim,
+    aten.squeeze.dims, aten.squeeze.default, aten.select.int, aten.split.Tensor, aten.split_with_sizes.default,
+    aten.unbind.int,
+)  # fmt: skip
+def view_by_rule(operator: torch._ops.OpOverload, recorder: Trace, self: torch.Tensor, *args: object) -> object:
+    """One view or several, with the sizes and strides of the shape rule.
+
+    A size that `squeeze` drops is a branch: torch's meta function takes it for larger than 1.
+    """
+    base = metadata_of(recorder, self)
+    found = ruled(recorder, operator, base, *args)
+    return viewed(recorder, found, base) if type(found) is Shape else [viewed(recorder, one, base) for one in found]
 
 
 @kind_rule(aten.slice.Tensor)

@@ -154,3 +154,10 @@ def test_a_block_that_draws_otherwise() -> None:
     with pytest.raises(Unsupported, match="draws other random numbers than the first time"):
         x = torch.randn(3, requires_grad=True)
         trace(lambda x: checkpoint(block, x, use_reentrant=False), (x,), gradients=True)
+
+
+@pytest.mark.parametrize("dim", [None, 0, (0, 1)])
+def test_a_size_that_may_be_dropped_is_a_branch(dim: object) -> None:
+    """Fails when a trace for larger sizes is taken for one of size 1, where `squeeze` gives fewer axes."""
+    variant = trace(lambda x: x.squeeze() if dim is None else x.squeeze(dim), (torch.ones(2, 3),))
+    assert "x.shape[0] != 1" in map(str, variant.guards)
