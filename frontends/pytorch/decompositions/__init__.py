@@ -20,8 +20,8 @@ from typing import Final
 from frontends.pytorch.decompositions.registry import COMPOSITES, composite, standing_in
 
 FAMILIES: Final = (
-    "linalg", "indexing", "statistics", "differences", "pooling", "transforms", "extrema",
-    "products", "recurrent",
+    "linalg", "indexing", "statistics", "differences", "pooling", "transforms",
+    "reductions", "recurrent",
 )  # fmt: skip
 
 for family in FAMILIES:

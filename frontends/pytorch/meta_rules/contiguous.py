@@ -1,17 +1,17 @@
-"""Operators whose results are contiguous: reductions, scans, products, gathers, concatenation, and gradients."""
+"""Operators whose results are contiguous: reductions, scans, products, gathers, batch normalization, gradients.
+
+Some are corrected afterwards (`corrected`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Final
 
 import torch
 
 from frontends.pytorch.meta_rules.dtypes import dtypes_of
-from frontends.pytorch.meta_rules.layouts import is_number, order_of
-from frontends.pytorch.meta_rules.registry import kind_rule, kind_rules, metadata_of, packed, ruled, sizes_of
-from frontends.pytorch.symbolic.metadata import Metadata
-from frontends.pytorch.symbolic.node import TorchValue
+from frontends.pytorch.meta_rules.layouts import is_packed
+from frontends.pytorch.meta_rules.registry import given, kind_rules, metadata_of, one_dtype, packed, ruled, sizes_of
 from frontends.pytorch.symbolic.tensor import Trace
 from shapes.rules.axes import axes_of
 
@@ -30,7 +30,6 @@ BY_RULE: Final = (
     aten.hash_tensor.default,
 )  # fmt: skip
 LIKE: Final = {
-    aten.embedding_dense_backward.default: (0,),
     aten.nll_loss_backward.default: (1,),
     aten.nll_loss2d_backward.default: (1,),
     aten.adaptive_max_pool3d_backward.default: (1,),
@@ -65,32 +64,32 @@ def by_rule(func: torch._ops.OpOverload, recorder: Trace, *args: Any, **kwargs: 
 
 
 @kind_rules(*LIKE)
-def gradient(func: torch._ops.OpOverload, recorder: Trace, *args: Any, **kwargs: object) -> object:
-    """New tensors of the arguments' sizes; of the whole table for an embedding."""
-    if func is aten.embedding_dense_backward.default:
-        grad = metadata_of(recorder, args[0])
-        return packed(recorder, (sizes_of(args[2]), grad.shape[-1]), grad.dtype, grad.device)
+def gradient(func: torch._ops.OpOverload, recorder: Trace, *args: Any) -> object:
+    """New tensors of the arguments' sizes: torch's meta functions ask about these, or are missing."""
     found = []
     for like in [args[place] for place in LIKE[func]]:
         base = metadata_of(recorder, like if isinstance(like, torch.Tensor) else args[0])
         found.append(None if like is None else packed(recorder, sizes_of(like), base.dtype, base.device))
-    if len(found) == 1:
-        return found[0]
-    return tuple([each if wanted else None for each, wanted in zip(found, args[-1])])
+    return found[0] if len(found) == 1 else tuple([each if wanted else None for each, wanted in zip(found, args[-1])])
 
 
-def may_be_channels_last(recorder: Trace, kind: Metadata) -> bool:
-    """Return True if the strides may be ambiguous with channels-last ones."""
-    if len(kind.sizes) not in (4, 5):
-        return False
-    order = order_of(recorder.env, kind)
-    return order is None or not order.axes or order.axes[0] != len(kind.sizes) - 1
+@kind_rules(
+    aten.native_batch_norm.default,
+    aten._native_batch_norm_legit.default,
+    aten._native_batch_norm_legit_no_training.default,
+)
+def batch_norm(func: torch._ops.OpOverload, recorder: Trace, *args: Any) -> object:
+    """The sizes of the input; mean and deviation of each channel in training.
 
-
-@kind_rule(aten.constant_pad_nd.default)
-def padded(recorder: Trace, self: torch.Tensor, pad: Sequence[TorchValue], value: object = 0) -> object:
-    """Constant padding."""
-    x = metadata_of(recorder, self)
-    if may_be_channels_last(recorder, x) or all(is_number(one, 0) for one in pad):
+    Accelerators keep those of float16 and bfloat16 in float32.
+    """
+    if func is aten._native_batch_norm_legit_no_training.default:
+        args = (*args[:5], False, *args[5:])
+    x, *others = given(recorder, *args[:5])
+    if not one_dtype(x, *others) or x.device.type != "cpu" and not is_packed(x):
         return NotImplemented
-    return packed(recorder, ruled(recorder, aten.constant_pad_nd.default, x, pad), x.dtype, x.device)
+    is_rounded = x.device.type == "cpu" or x.dtype not in (torch.float16, torch.bfloat16)
+    _, *statistics = ruled(recorder, aten.native_batch_norm.default, x, *others, *args[5:])
+    dtype = x.dtype if is_rounded else torch.float32
+    made = [packed(recorder, each, dtype, x.device) for each in statistics]
+    return packed(recorder, x.shape, x.dtype, x.device), *made

@@ -11,15 +11,14 @@ from typing import Final
 import torch
 
 from frontends.pytorch.meta_rules.layouts import (
-    is_ambiguously_channels_last,
+    is_by_row,
     is_packed,
     is_repeated,
     strides_of,
     suggested_strides,
     suggests_channels_last,
 )
-from frontends.pytorch.meta_rules.normalization import given, one_dtype
-from frontends.pytorch.meta_rules.registry import kind_rule, metadata_of, packed, ruled, sizes_of
+from frontends.pytorch.meta_rules.registry import given, kind_rule, metadata_of, one_dtype, packed, ruled, sizes_of
 from frontends.pytorch.symbolic.metadata import Metadata
 from frontends.pytorch.symbolic.tensor import Trace
 from shapes.env import ShapeEnv
@@ -36,23 +35,16 @@ def on_cpu_and_packed(*kinds: Metadata | None) -> bool:
     return all(kind is None or kind.device.type == "cpu" and is_by_row(kind) for kind in kinds)
 
 
-def is_by_row(kind: Metadata) -> bool:
-    """Return True if an image is contiguous and not ambiguously channels-last as well."""
-    return is_packed(kind) and not is_ambiguously_channels_last(kind)
-
-
-def settles_layout(recorder: Trace, *kinds: Metadata) -> bool:
-    """Return True if the operands determine the layout of the CPU kernels' result: channels-last if one of them is."""
-    if on_cpu_and_packed(*kinds):
-        return True
-    known = [suggests_channels_last(recorder.env, kind) is not None for kind in kinds if len(kind.sizes) == 4]
-    return len(known) == len(kinds) and all(known) and kinds[0].device.type == "cpu"
-
-
-def image(recorder: Trace, sizes: Sequence[Int], *kinds: Metadata) -> Metadata:
-    """The metadata of an image of these sizes computed from images, or from values for their windows."""
-    by_channel = any(suggests_channels_last(recorder.env, kind) for kind in kinds)
-    strides = channels_last_strides(sizes) if by_channel else None
+def image(recorder: Trace, sizes: Sequence[Int], *kinds: Metadata) -> Metadata | object:
+    """The metadata of an image of these sizes computed from images, or from values for their windows: channels-last if
+    one of them is, where the operands determine it."""
+    known = [
+        suggests_channels_last(recorder.env, kind) if len(kind.sizes) == 4 or is_packed(kind) else None
+        for kind in kinds
+    ]
+    if None in known or kinds[0].device.type != "cpu":
+        return NotImplemented
+    strides = channels_last_strides(sizes) if any(known) else None
     return recorder.kinds.laid(sizes, strides, 0, kinds[0].dtype, kinds[0].device)
 
 
@@ -71,7 +63,7 @@ def laid(recorder: Trace, sizes: Sequence[Int], x: Metadata, weight: Metadata) -
     """The result of a convolution of an image, in its layout."""
     if len(x.sizes) == 3 and x.device.type == "cpu":
         return of_row(recorder, sizes, weight)
-    return image(recorder, sizes, x, weight) if settles_layout(recorder, x, weight) else NotImplemented
+    return image(recorder, sizes, x, weight)
 
 
 def of_row(recorder: Trace, sizes: Sequence[Int], weight: Metadata) -> Metadata | object:

@@ -21,8 +21,7 @@ from typing import Final
 
 import torch
 
-from frontends.pytorch.meta_rules.layouts import suggests_channels_last
-from frontends.pytorch.meta_rules.normalization import normalized_strides
+from frontends.pytorch.meta_rules.layouts import elementwise_strides, is_number, strides_of, suggests_channels_last
 from frontends.pytorch.meta_rules.registry import column_strides, metadata_of
 from frontends.pytorch.symbolic.metadata import Metadata, Template
 from frontends.pytorch.symbolic.tensor import Trace
@@ -64,11 +63,24 @@ def as_rolled(recorder: Trace, sizes: Shape, args: Sequence[object]) -> Sequence
 
 
 def as_normalized(place: int = 0) -> Strides:
-    """The layout that batch normalization gives to the argument at this index."""
-    return lambda recorder, sizes, args: normalized_strides(recorder, metadata_of(recorder, args[place]))
+    """The layout that batch normalization gives to the argument at this index: contiguous where ATen suggests none."""
+    return lambda recorder, sizes, args: as_image(place)(recorder, sizes, args) or contiguous_strides(sizes)
+
+
+def as_kept(recorder: Trace, sizes: Shape, args: Sequence[object]) -> Sequence[Int] | None:
+    """The layout of a copy if the first argument is expanded: replacing a part of such a tensor does not keep its
+    strides and gaps."""
+    base, env = metadata_of(recorder, args[0]), recorder.env
+    repeated = [size for size, stride in zip(base.shape, strides_of(base.shape)) if is_number(stride, 0)]
+    if all(is_number(size, 1) for size in repeated) or not any(env.guard_or_true(size > 1) for size in repeated):
+        return None
+    return elementwise_strides(env, [base], sizes)
 
 
 LAID: Final[Mapping[torch._ops.OpOverload, tuple[Strides | None, ...]]] = {
+    aten.native_batch_norm.default: (as_normalized(), None, None),
+    aten._native_batch_norm_legit.default: (as_normalized(), None, None),
+    aten._native_batch_norm_legit_no_training.default: (as_normalized(), None, None),
     aten._batch_norm_with_update.default: (as_normalized(), None, None, None),
     aten._batch_norm_with_update_functional.default: (as_normalized(), *(None,) * 5),
     aten._batch_norm_no_update.default: (as_normalized(), None, None, None),
@@ -83,6 +95,16 @@ LAID: Final[Mapping[torch._ops.OpOverload, tuple[Strides | None, ...]]] = {
     aten._linalg_svd.default: (by_columns, None, by_columns),
     aten.linalg_eig.default: (None, by_columns),
     aten.roll.default: (as_rolled,),
+    **dict.fromkeys(
+        (aten.pow.Scalar, aten.mse_loss_backward.default, aten.smooth_l1_loss_backward.default), (packed,)
+    ),
+    **dict.fromkeys(
+        (
+            aten.select_scatter.default, aten.slice_scatter.default, aten.diagonal_scatter.default,
+            aten.as_strided_scatter.default,
+        ),
+        (as_kept,),
+    ),
     **dict.fromkeys(
         (
             aten.reflection_pad2d.default, aten.reflection_pad3d.default, aten.replication_pad2d.default,
@@ -103,6 +125,7 @@ LAID: Final[Mapping[torch._ops.OpOverload, tuple[Strides | None, ...]]] = {
 
 MEANT: Final[Mapping[torch._ops.OpOverload, Callable[..., torch.Tensor]]] = {
     aten.native_dropout_backward.default: lambda grad_output, mask, scale: grad_output * mask * scale,
+    aten.special_xlog1py.default: torch.true_divide,
 }
 """Operators equivalent to others whose meta functions are right."""
 

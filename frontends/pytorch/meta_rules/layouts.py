@@ -234,6 +234,11 @@ def is_ambiguously_channels_last(metadata: Metadata) -> bool:
     return not all(map(same, strides, contiguous_strides(shape)))
 
 
+def is_by_row(metadata: Metadata) -> bool:
+    """Return True if a tensor is contiguous, and no image that is ambiguously channels-last as well."""
+    return is_packed(metadata) and not is_ambiguously_channels_last(metadata)
+
+
 def is_repeated(metadata: Metadata) -> bool:
     """Return True if all strides are 0 (fully expanded); TensorIterator then has no preferred order."""
     return all(is_number(stride, 0) for stride in strides_of(metadata.shape))

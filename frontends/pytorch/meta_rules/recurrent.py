@@ -17,8 +17,7 @@ from typing import Any, Final, TypeAlias
 
 import torch
 
-from frontends.pytorch.meta_rules.normalization import one_dtype
-from frontends.pytorch.meta_rules.registry import kind_rules, metadata_of, packed
+from frontends.pytorch.meta_rules.registry import kind_rules, metadata_of, one_dtype, packed
 from frontends.pytorch.symbolic.metadata import Metadata
 from frontends.pytorch.symbolic.tensor import Trace
 from shapes.rules import Shape

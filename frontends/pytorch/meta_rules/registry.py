@@ -94,6 +94,17 @@ def metadata_of(recorder: Trace, tensor: torch.Tensor) -> Metadata:
     return tensor.metadata if type(tensor) is Traced else recorder.lift(tensor).metadata
 
 
+def given(recorder: Trace, *tensors: torch.Tensor | None) -> list[Any]:
+    """The `Metadata` of each argument; None for an optional one that is left out."""
+    return [None if tensor is None else metadata_of(recorder, tensor) for tensor in tensors]
+
+
+def one_dtype(*kinds: Metadata | None) -> bool:
+    """Return True if all have the same dtype and device."""
+    present = [kind for kind in kinds if kind is not None]
+    return all(kind.dtype is present[0].dtype and kind.device == present[0].device for kind in present)
+
+
 def packed(recorder: Trace, shape: Sequence[Int], dtype: torch.dtype, device: torch.device) -> Metadata:
     """The metadata of a new contiguous tensor."""
     return recorder.kinds.laid(shape, None, 0, dtype, device)

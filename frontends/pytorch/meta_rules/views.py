@@ -11,14 +11,12 @@ from typing import Final
 
 import torch
 
-from frontends.pytorch.meta_rules.creation import copied
-from frontends.pytorch.meta_rules.layouts import is_number, is_packed, is_repeated, strides_of
-from frontends.pytorch.meta_rules.registry import kind_rule, kind_rules, metadata_of, packed, ruled, sizes_of, viewed
-from frontends.pytorch.symbolic.metadata import Metadata
+from frontends.pytorch.meta_rules.layouts import is_number, is_packed
+from frontends.pytorch.meta_rules.registry import kind_rule, kind_rules, metadata_of, ruled, sizes_of, viewed
 from frontends.pytorch.symbolic.tensor import Trace
 from shapes.rules import Shape
 from shapes.rules.axes import axis_of
-from shapes.rules.broadcasting import known, same
+from shapes.rules.broadcasting import same
 from shapes.rules.viewing import reshaped
 
 aten: Final = torch.ops.aten
@@ -65,7 +63,7 @@ def expand(recorder: Trace, self: torch.Tensor, size: Sequence[object], *, impli
 def view_by_rule(operator: torch._ops.OpOverload, recorder: Trace, self: torch.Tensor, *args: object) -> object:
     """One view or several, with the sizes and strides of the shape rule.
 
-    A size that `squeeze` drops is a branch.
+    A size that `squeeze` drops is a branch: torch's meta function takes it for larger than 1.
     """
     base = metadata_of(recorder, self)
     found = ruled(recorder, operator, base, *args)
@@ -93,39 +91,3 @@ def slice_tensor(
     if type(step) is int and step == 1 and last is None and (first is None or is_number(first, 0)):
         return base
     return viewed(recorder, ruled(recorder, aten.slice.Tensor, base, dim, first, last, step), base)
-
-
-# ---------------------------------------------------------------------- a part replaced by another tensor
-
-
-@kind_rules(
-    aten.select_scatter.default,
-    aten.slice_scatter.default,
-    aten.diagonal_scatter.default,
-    aten.as_strided_scatter.default,
-)
-def scattered(
-    operator: torch._ops.OpOverload, recorder: Trace, self: torch.Tensor, src: torch.Tensor, *args: object,
-    **kwargs: object,
-) -> object:  # fmt: skip
-    base = metadata_of(recorder, self)
-    if operator is not aten.as_strided_scatter.default:
-        ruled(recorder, operator, base, src, *args, **kwargs)
-    if not is_repeated(base) and overlaps(recorder, base):
-        return copied(recorder, base)
-    if not is_repeated(base) and not (is_packed(base) and is_number(base.shape.storage_offset, 0)):
-        return NotImplemented
-    return packed(recorder, base.shape, base.dtype, base.device)
-
-
-def overlaps(recorder: Trace, base: Metadata) -> bool:
-    """Return True if an axis is expanded: replacing a part of such a tensor does not keep its strides and gaps."""
-    env = recorder.env
-    for size, stride in zip(base.shape, strides_of(base.shape)):
-        if is_number(stride, 0) and not is_number(size, 1):
-            longer = known(env, size > 1)
-            if longer is None and env.hint(size) is not None:
-                longer = env.guard(size > 1)
-            if longer is not False:
-                return True
-    return False

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import torch
@@ -16,6 +17,7 @@ import torch
 from frontends.pytorch.decompositions.registry import is_composite
 from frontends.pytorch.errors import unsupported
 from frontends.pytorch.meta_rules.corrected import MEANT, corrected
+from frontends.pytorch.meta_rules.pointwise import elementwise, is_elementwise
 from frontends.pytorch.meta_rules.registry import ONCE, RULES
 from frontends.pytorch.recording.callers import Versions, check_supported, refuse_followed_writes
 from frontends.pytorch.recording.contents import Contents
@@ -36,7 +38,6 @@ from shapes.origin import StackWalk
 if TYPE_CHECKING:
     from shapes.env import ShapeEnv
     from shapes.rules.elements import Elements
-
 
 TORCH: Final = os.path.dirname(torch.__file__) + os.sep
 
@@ -241,6 +242,8 @@ def infer(
         Unsupported: its name says that they are not dense.
     """
     rule = RULES.get(func)
+    if rule is None and is_elementwise(func):
+        rule = partial(elementwise, func)
     if rule is not None:
         try:
             found = rule(recorder, *args, **kwargs)
@@ -252,7 +255,7 @@ def infer(
         if isinstance(found, Template):
             return found
         if found is not NotImplemented:
-            return Template(found, once=func in ONCE)
+            return corrected(recorder, func, args, Template(found, once=func in ONCE))
     if is_custom(func):
         return template(recorder, func, args, kwargs, tensors)
     for kind in ("sparse", "nested"):

@@ -141,3 +141,10 @@ def test_a_trace_draws_nothing() -> None:
     x = torch.ones(3, 2, requires_grad=True)
     trace(nested, (x,), gradients=True)
     assert torch.equal(torch.get_rng_state(), state)
+
+
+@pytest.mark.parametrize("dim", [None, 0, (0, 1)])
+def test_a_size_that_may_be_dropped_is_a_branch(dim: object) -> None:
+    """Fails when a trace for larger sizes is taken for one of size 1, where `squeeze` gives fewer axes."""
+    variant = trace(lambda x: x.squeeze() if dim is None else x.squeeze(dim), (torch.ones(2, 3),))
+    assert "x.shape[0] != 1" in map(str, variant.guards)

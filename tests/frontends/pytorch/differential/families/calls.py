@@ -1,9 +1,6 @@
 """Calls: arguments, decorators, partial functions, patterns, recursion, itertools."""
 
 import functools
-import itertools
-
-import torch
 
 from tests.frontends.pytorch.differential.cases import Family
 
@@ -27,95 +24,9 @@ def star_args(x):
     return (f(x, 1, 2, 3, d=5, z=6), f(x, b=2), f(*[x, 2], **{"q": 1}))
 
 
-@program("n m", thorough=True)
-def match_all(x):
-    class Pt:
-        __match_args__ = ("a", "b")
-
-        def __init__(self, a, b):
-            self.a, self.b = (a, b)
-
-    out = []
-    for v in (Pt(1, x), [1, [2, 3]], {"k": 1, "z": 2}, "hi", 2.5, None, True, (), Pt(2, 3), x.shape[0], b"q"):
-        match v:
-            case Pt(1, t):
-                out.append(t + 1)
-            case Pt(a=2):
-                out.append("two")
-            case [a, [b, *c]]:
-                out.append((a, b, c))
-            case {"k": int(k), **r}:
-                out.append((k, r))
-            case "hi" | "ho" as s:
-                out.append(s)
-            case float(f) if f > 2:
-                out.append(f)
-            case None:
-                out.append("none")
-            case True:
-                out.append("true")
-            case []:
-                out.append("empty")
-            case int(n):
-                out.append(n)
-            case _:
-                out.append("?")
-    return out
-
-
-@program("n m")
-def loops_else(x):
-    for i in range(3):
-        if i == 5:
-            break
-    else:
-        x = x + 1
-    while x.shape[0] > 100:
-        pass
-    else:
-        x = x * 2
-    return (x, i)
-
-
 @program("n m")
 def lambdas_default(x):
     return [f(x) for f in [lambda v, i=i: v + i for i in range(3)]]
-
-
-@program("n m", thorough=True)
-def decorators(x):
-    def deco(k):
-        def d(f):
-            @functools.wraps(f)
-            def w(*a, **kw):
-                return f(*a, **kw) * k
-
-            w.k = k
-            return w
-
-        return d
-
-    @deco(2)
-    @deco(3)
-    def f(v):
-        """doc"""
-        return v + 1
-
-    return (f(x), f.k, f.__doc__, f.__name__, f.__wrapped__.k)
-
-
-@program("n m", thorough=True)
-def partials(x):
-    p = functools.partial(torch.add, x, alpha=2)
-    q = functools.partial(p, 1)
-
-    class A:
-        def f(self, k, v):
-            return x * k + v
-
-        g = functools.partialmethod(f, 2)
-
-    return (p(1), q(), q.args[1:], q.keywords, A().g(3))
 
 
 @program("n m", thorough=True)
@@ -130,51 +41,3 @@ def cached_prop(x):
 
     a = A()
     return (a.p, a.p, a.n, "p" in a.__dict__)
-
-
-@program("n m")
-def lru(x):
-    calls = []
-
-    @functools.lru_cache(maxsize=2)
-    def f(n):
-        calls.append(n)
-        return n * 2
-
-    f(1)
-    f(1)
-    f(2)
-    return (x * f(1), calls, f.cache_info().hits)
-
-
-@program("n m", thorough=True)
-def cmpkey_total(x):
-    @functools.total_ordering
-    class A:
-        def __init__(self, v):
-            self.v = v
-
-        def __eq__(self, o):
-            return self.v == o.v
-
-        def __lt__(self, o):
-            return self.v < o.v
-
-    return (A(1) <= A(2), A(2) > A(1), max([A(1), A(3)]).v, x)
-
-
-@program("n m", thorough=True)
-def itert(x):
-    return (
-        list(itertools.product("ab", repeat=2)),
-        list(itertools.chain.from_iterable([[1], [2]])),
-        list(itertools.combinations_with_replacement("ab", 2)),
-        [list(g) for k, g in itertools.groupby([1, 1, 2])],
-        list(itertools.starmap(pow, [(2, 3)])),
-        list(itertools.filterfalse(None, [0, 1])),
-        list(itertools.accumulate([1, 2, 3], initial=5)),
-        list(itertools.takewhile(lambda v: v < 2, [1, 2])),
-        list(itertools.zip_longest("a", "bc")),
-        list(itertools.pairwise("abc")),
-        x,
-    )

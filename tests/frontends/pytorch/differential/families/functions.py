@@ -1,8 +1,6 @@
 """Functions, patterns, contexts and containers inside of a program."""
 
 import collections
-import contextlib
-import dataclasses
 import warnings
 
 import torch
@@ -66,16 +64,6 @@ class Overloaded:
 Named = collections.namedtuple("Named", "a b")
 
 
-@dataclasses.dataclass
-class Record:
-    a: object
-    b: object = None
-    c: list = dataclasses.field(default_factory=list)
-
-    def scale(self):
-        return 2
-
-
 @program("n")
 def catch_warnings(x):
     with warnings.catch_warnings(record=True) as w:
@@ -113,54 +101,3 @@ def string_of_sizes(x):
 def torch_check(x):
     torch._check(x.shape[0] > 2, lambda: f"{x.shape[0]} is small")
     return x + 1
-
-
-@program("n", thorough=True)
-def contextmanager_inside(x):
-    log = []
-
-    @contextlib.contextmanager
-    def scaled(n):
-        log.append(n)
-        try:
-            yield (n * 2)
-        finally:
-            log.append(-n)
-
-    with scaled(1) as a, scaled(2) as b:
-        y = x * a + b
-    with contextlib.ExitStack() as s:
-        s.enter_context(scaled(3))
-        s.callback(log.append, 9)
-    with contextlib.nullcontext(4) as n:
-        y = y + n
-    with contextlib.suppress(ValueError):
-        raise ValueError
-    return (y, log)
-
-
-@program("n", thorough=True)
-def catch_warnings_returned(x):
-    return (x.sin(), type(warnings.catch_warnings(record=True)))
-
-
-@program("n", thorough=True)
-def match_kinds(x):
-    out = []
-    for v in [(0, 1), [1, 2, 3], {"a": 0.5}, "txt", 3, Overloaded(1), Record(1, 2)]:
-        match v:
-            case [0, y]:
-                out.append(("pair", y))
-            case [a, *r]:
-                out.append(("list", a, r))
-            case {"a": p, **rest}:
-                out.append(("map", p, rest))
-            case str() as s:
-                out.append(s)
-            case int(n) if n > 2:
-                out.append(n)
-            case Record(a=a, b=b):
-                out.append((a, b))
-            case _:
-                out.append("other")
-    return (x, out)

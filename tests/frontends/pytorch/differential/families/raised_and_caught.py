@@ -13,22 +13,6 @@ program = FAMILY.program
 
 
 @program("n")
-def except_cause(x):
-    try:
-        try:
-            raise ValueError("a")
-        except ValueError as e:
-            raise KeyError("b") from e
-    except KeyError as k:
-        return (
-            type(k.__cause__).__name__,
-            type(k.__context__).__name__,
-            k.__suppress_context__,
-            k.__traceback__ is not None,
-        )
-
-
-@program("n")
 def exc_info(x):
     try:
         raise ValueError("a")
@@ -37,73 +21,11 @@ def exc_info(x):
 
 
 @program("n")
-def generator_with_finally(x):
-    log = []
-
-    def g():
-        try:
-            yield x
-            yield (x + 1)
-        finally:
-            log.append("closed")
-
-    it = g()
-    a = next(it)
-    it.close()
-    return (a, log)
-
-
-@program("n")
-def generator_return(x):
-    def g():
-        r = yield x
-        return r * 2
-
-    def h():
-        v = yield from g()
-        yield (v + 1)
-
-    it = h()
-    next(it)
-    return it.send(x + 3)
-
-
-@program("n")
 def map_is_returned(x):
     return (
         list(map(lambda a: a + 1, [x])),
         [type(v).__name__ for v in (map(abs, []), zip(), filter(None, []), enumerate([]), reversed([]), iter([]))],
     )
-
-
-@program("n", thorough=True)
-def raises_tensor_argument(x):
-    raise ValueError(x + 1, x.shape[0])
-
-
-@program("n", thorough=True)
-def try_except_else(x):
-    try:
-        x.view(7, 7)
-    except RuntimeError as e:
-        return (x + 1, type(e).__name__)
-    else:
-        return x
-    finally:
-        pass
-
-
-@program("n", thorough=True)
-def generator_throw(x):
-    def g():
-        try:
-            yield x
-        except ValueError:
-            yield (x + 5)
-
-    it = g()
-    next(it)
-    return it.throw(ValueError("z"))
 
 
 class Kind(Enum):
@@ -143,3 +65,19 @@ def wrapped_function(x):
         return y.cos()
 
     return inner(x), inner.__name__
+
+
+@program("n m")
+def assert_message(x):
+    try:
+        assert x.shape[0] == 99, f"got {x.shape[0]}"
+    except AssertionError as e:
+        return (str(e), x)
+
+
+@program("n m")
+def bare_raise_nothing(x):
+    try:
+        raise  # noqa: PLE0704
+    except RuntimeError as e:
+        return (str(e), x)

@@ -10,8 +10,6 @@ from tests.frontends.pytorch.differential.cases import Family
 FAMILY = Family("what is kept")
 stateful = FAMILY.stateful
 
-K = 3
-
 
 @stateful("n m")
 def lock_used():
@@ -39,20 +37,6 @@ def function_attribute():
 def counter_iterator():
     c = itertools.count()
     return (lambda x: x * next(c), None)
-
-
-@stateful("n m", thorough=True)
-def patched():
-    from unittest import mock
-
-    class K:
-        v = 1
-
-    def f(x):
-        with mock.patch.object(K, "v", 5):
-            return x * K.v
-
-    return (f, None)
 
 
 @stateful("n m", thorough=True)

@@ -1,4 +1,4 @@
-"""Products and variances over data-dependent sizes, with gradients that branch on no size.
+"""Reductions with gradients of ours: of products and variances they branch on no size, of extrema they are even.
 
     >>> import torch
     >>> from frontends.pytorch import trace
@@ -8,7 +8,13 @@
     [0.0, 2.0, 3.0]
 
 Torch's formulas are right for one element and more, or ask how many there are. Where the sizes are those of arguments,
-they stay.
+they stay, except for maxima, minima and medians of whole tensors: for tensor subclasses torch's is a product with a
+mask, NaN where the gradient is infinite, and in the input's layout.
+
+    >>> def of_largest(x):
+    ...     return torch.autograd.grad(x.max() * torch.inf, x)
+    >>> trace(of_largest, (torch.ones(3, requires_grad=True),)).graph(torch.tensor([1.0, 3.0, 2.0]))[0].tolist()
+    [0.0, inf, 0.0]
 """
 
 from __future__ import annotations
@@ -21,6 +27,7 @@ from torch._C import DispatchKey
 
 from frontends.pytorch.decompositions.registry import composite
 from frontends.pytorch.symbolic.node import ours
+from frontends.pytorch.symbolic.tensor import current_trace
 
 aten: Final = torch.ops.aten
 Tensor: TypeAlias = torch.Tensor
@@ -46,12 +53,14 @@ class Reduction(torch.autograd.Function):
         return None, None, ctx.formula(grad, self, value, ctx.dims), None, None
 
 
-def reduction(operator: torch._ops.OpOverload, formula: Any) -> None:
-    """Register an operator; within transforms of functions and for known sizes the formula is torch's."""
+def reduction(operator: torch._ops.OpOverload, formula: Any, *, always: bool = False) -> None:
+    """Register an operator; within transforms of functions and, if not `always`, for known sizes the formula is
+    torch's."""
 
     def whole(self: Tensor, *args: Any, **kwargs: Any) -> Any:
         follows = torch.is_grad_enabled() and self.requires_grad and kwargs.get("dtype") is None
-        if not follows or torch._C._are_functorch_transforms_active() or self.is_complex() or not is_counted(self):
+        is_ours = follows and not torch._C._are_functorch_transforms_active() and not self.is_complex()
+        if not is_ours or not (always or is_counted(self)):
             return operator._op_dk(DispatchKey.Autograd, self, *args, **kwargs)
         given = dict(zip([each.name for each in operator._schema.arguments[1:]], args)) | kwargs
         dim = given.get("dim")
@@ -94,7 +103,16 @@ def of_deviation(correction: float, grad: Tensor, self: Tensor, value: Tensor, d
     return of_variance(correction, (grad / (value * 2)).masked_fill(value == 0, 0), self, value, dims)
 
 
+def of_extremum(grad: Tensor, self: Tensor, value: Tensor, dims: list[int]) -> Tensor:
+    """The gradient of an extremum: contiguous, divided evenly over ties."""
+    with current_trace().nodes.lays_out():
+        chosen = (self == value).logical_or(self.isnan().logical_and(value.isnan()))
+        return grad.new_zeros(self.shape).masked_fill(chosen, (grad / chosen.sum()).reshape(()))
+
+
 reduction(aten.prod.default, of_product)
 reduction(aten.prod.dim_int, of_product)
 reduction(aten.var.correction, of_variance)
 reduction(aten.std.correction, of_deviation)
+for _operator in (aten.max.default, aten.min.default, aten.median.default, aten.nanmedian.default):
+    reduction(_operator, of_extremum, always=True)
