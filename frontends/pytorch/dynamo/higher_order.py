@@ -70,11 +70,18 @@ def mapped(body: Callable[..., Any], rows: Sequence[Any], others: Sequence[Any])
     return tuple([result.contiguous() for result in results])
 
 
+def effected(token: Any, call: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+    """An operator with a side effect, such as an error. Our graphs keep the order of such operators without tokens."""
+    results = call(*args, **kwargs)
+    return (token, *results) if isinstance(results, tuple) else (token, results)
+
+
 PLAIN: Final[dict[str, Callable[..., Any]]] = {
     "autograd_function_apply": applied,
     "cond": taken,
     "invoke_subgraph": invoked,
     "map_impl": mapped,
+    "with_effects": effected,
 }
 
 
