@@ -38,8 +38,7 @@ from frontends.pytorch.dynamo.capturing import in_our_words
 from frontends.pytorch.dynamo.differences import difference, difference_before, has_graph
 from frontends.pytorch.dynamo.direct_calls import MISSED, RESUMED, DirectCalls, direct_calls
 from frontends.pytorch.dynamo.frame_evaluation import after_failed_capture
-from frontends.pytorch.dynamo.graph_breaks import Break, breaks_after
-from frontends.pytorch.dynamo.inner_frames import CAPTURING, is_inner, with_settings
+from frontends.pytorch.dynamo.graph_breaks import RESUMES_IN, Break, breaks_after
 from frontends.pytorch.dynamo.skipped_frames import NO_OPERATORS, NoOperators, noted
 from frontends.pytorch.dynamo.stated_sizes import StatedSizes, settings, varying
 from frontends.pytorch.errors import GraphBreak, refusal
@@ -148,7 +147,7 @@ class Program:
             return self.fn(*args, **kwargs)
         count, reasons = len(self.graphs), list[str]()
         try:
-            with self.settings(), noted(reasons):
+            with noted(reasons):
                 self.stated.violation = None
                 result = self._by_dynamo(*args, **kwargs)
                 if self.stated.violation is not None:
@@ -200,7 +199,7 @@ class Program:
 
     @contextmanager
     def settings(self) -> Iterator[None]:
-        """The settings under which Dynamo captures in this thread."""
+        """The settings under which Dynamo captures a frame in this thread."""
         with (
             installed(self.stated.policies),
             # a frame that Dynamo fails on runs as Python
@@ -213,11 +212,7 @@ class Program:
             varying(self._numbers),
             register_bytecode_hook(self._transformed),
         ):
-            token = CAPTURING.set(self)
-            try:
-                yield
-            finally:
-                CAPTURING.reset(token)
+            yield
 
     def _learn(self, count: int) -> None:
         """Note the entries that a call has added."""
@@ -281,11 +276,11 @@ class Program:
 
     def _rest(self, calls: DirectCalls, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
         """The result of a rest that no entry is known to accept."""
-        with self.settings(), noted([]):
-            try:
+        try:
+            with noted([]):
                 return self._context(calls.function)(*args, **kwargs)
-            finally:
-                calls.refresh(self._region, self._called)
+        finally:
+            calls.refresh(self._region, self._called)
 
     def _question(self, args: Sequence[object], kwargs: Mapping[str, object]) -> bool:
         """Note why no entry accepts a call; return True if its recompile limit is exhausted."""
@@ -330,6 +325,7 @@ class Program:
             recompile_limit=self.policy.variants,
             isolate_recompiles=True,
         )
+        # Dynamo captures in calls, also functions that this one calls after a graph break
         context.callback = with_settings(context.callback, weakref.ref(self))
         return context
 
@@ -358,8 +354,10 @@ class Program:
 
     def _transformed(self, code: CodeType, transformed: CodeType) -> None:
         """Called by Dynamo for each frame that it has transformed."""
-        self._has_inner |= is_inner(code, transformed, self._direct.function.__code__)
-        if self.fullgraph and code is self._direct.function.__code__ and not has_graph(transformed):
+        is_own = code is self._direct.function.__code__
+        # a function that this one calls: its code is compiled code only where Dynamo evaluates frames
+        self._has_inner |= not is_own and not code.co_name.startswith(RESUMES_IN) and has_graph(transformed)
+        if self.fullgraph and is_own and not has_graph(transformed):
             # Dynamo's code would do what Python does, but for its differences
             raise NoOperators(NO_OPERATORS, NO_OPERATORS)
         reason = "" if self.fullgraph else difference_before(code, transformed)
@@ -432,3 +430,17 @@ def backend_of(program: Program) -> Callable[..., Callable[..., object]]:
         return module.forward if found is None else found.captured(module, inputs)
 
     return symshape
+
+
+def with_settings(callback: Callable[..., Any], holder: weakref.ReferenceType[Program]) -> Callable[..., Any]:
+    """Torch's callback for a frame that is to be captured, under the settings of a program."""
+
+    @functools.wraps(callback)
+    def captures(*args: Any, **kwargs: Any) -> Any:
+        program = holder()
+        if program is None:
+            return callback(*args, **kwargs)
+        with program.settings():
+            return callback(*args, **kwargs)
+
+    return captures

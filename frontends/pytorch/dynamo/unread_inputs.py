@@ -21,6 +21,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import torch
+from torch._higher_order_ops.effects import with_effects
 from torch.fx.experimental.sym_node import SymNode
 
 from frontends.pytorch.dynamo.parts import replaced, separated
@@ -45,6 +46,9 @@ def around_unread(
     Raises:
         Unsupported: an operator on tensors reads a nested size.
     """
+    for node in module.graph.find_nodes(op="call_function", target=with_effects):
+        # our graphs keep the order of operators with side effects without tokens
+        node.update_arg(0, None)
     outside = unread(module.graph.find_nodes(op="placeholder"))
     part = [node for node in module.graph.nodes if node.op not in ("placeholder", "output") and node not in outside]
     if part:
