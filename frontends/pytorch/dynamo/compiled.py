@@ -186,7 +186,7 @@ class Compiled(Attributes):
 
 PUBLIC: Final = frozenset((
     *("fn", "options", "backend", "dynamic", "fullgraph", "policy", "relations", "graphs", "breaks"),
-    *("variants", "recompilations", "fallbacks", "times", "explain", "report", "timed", "coverage"),
+    *("variants", "fallbacks", "times", "explain", "report", "timed", "coverage"),
 ))  # fmt: skip
 """Attributes of the program that are visible if the original has no such name."""
 

@@ -34,7 +34,7 @@ from torch._dynamo.exc import SkipFrame
 
 from backends import named
 from frontends.pytorch.dynamo.backend import Graph, refused
-from frontends.pytorch.dynamo.capturing import in_our_words
+from frontends.pytorch.dynamo.capturing import asked_again, in_our_words, report_on
 from frontends.pytorch.dynamo.differences import difference, difference_before, has_graph
 from frontends.pytorch.dynamo.direct_calls import MISSED, RESUMED, DirectCalls, direct_calls
 from frontends.pytorch.dynamo.frame_evaluation import after_failed_capture
@@ -48,7 +48,7 @@ from frontends.pytorch.variant import Variant
 from frontends.pytorch.variants.arguments import intercepted
 from frontends.pytorch.variants.options import Options, Setting, check_options
 from frontends.pytorch.variants.policy import Policy
-from frontends.pytorch.variants.recompilations import Fallback, Recompilation, warn_of
+from frontends.pytorch.variants.recompilations import Fallback, warn_of
 from frontends.pytorch.variants.times import Times
 from shapes.reports.process import PROCESS
 
@@ -77,7 +77,6 @@ class Program:
         fn: the function or module.
         options: the options of the compilation.
         graphs: in the order in which they were captured.
-        recompilations: why each of them was.
         fallbacks: calls that run eagerly, and why.
         entry: runs in C what consists of kernels alone, or returns NotImplemented; None if nothing does.
         enter: runs what Dynamo has compiled, or returns MISSED.
@@ -103,7 +102,6 @@ class Program:
         self.stated = StatedSizes(dynamic, fn, self._ranks())
         self.relations = self.stated.relations
         self.graphs: list[Graph] = []
-        self.recompilations: list[Recompilation] = []
         self.fallbacks: list[Fallback] = []
         self.times: Times | None = None
         self._cause = "first call"
@@ -305,15 +303,11 @@ class Program:
             key, self._cause = ours.key, ours.text
         if self.dynamic is False:
             return False
-        self._asked[key] += 1
-        limit = self.policy.limit(key)
-        if self._asked[key] <= limit:
-            return False
-        fallback = Fallback(key, f"{limit} recompilations for the same question: {self._cause}")
-        if all(each.question != key for each in self.fallbacks):
+        fallback = asked_again(self._asked, key, self._cause, self.policy)
+        if fallback is not None and all(each.question != key for each in self.fallbacks):
             self.fallbacks.append(fallback)
             warn_of(self.fn, fallback, "falls back to eager where no variant fits")
-        return True
+        return fallback is not None
 
     @functools.cached_property
     def _context(self) -> Any:
@@ -348,7 +342,6 @@ class Program:
         if reason:
             self._refuse(reason)
         graph = Graph(module, inputs, backend=self.backend, policy=self.policy, cause=self._cause)
-        self.recompilations.append(Recompilation(len(self.graphs), self._cause))
         self.graphs.append(graph)
         return graph.call
 
@@ -391,10 +384,7 @@ class Program:
 
     def report(self) -> Report:
         """The report as data; `.save("report.html")` writes a page."""
-        from frontends.pytorch.variants.report import report_of
-
-        fallbacks = [*self.fallbacks, *[Fallback("", each.reason) for each in self.graphs if each.reason]]
-        return report_of(self.fn, self.variants, fallbacks, self.breaks, self.times)
+        return report_on(self.fn, self.graphs, self.fallbacks, self.times)
 
     @contextmanager
     def timed(self) -> Iterator[Times]:

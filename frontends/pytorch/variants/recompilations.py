@@ -1,4 +1,4 @@
-"""Recompilations and eager fallbacks of a program, each with its cause.
+"""Eager fallbacks of a program, each with its cause.
 
     >>> from frontends.pytorch.variants.recompilations import Fallback
     >>> print(Fallback("x.shape[0]", "2 recompilations for the same question: x.shape[0] is 5, was 3").reason)
@@ -17,14 +17,6 @@ import torch
 FIRST: Final = "first call"
 """The cause of a capture that is no recompilation."""
 log: Final = logging.getLogger("symshape")
-
-
-@dataclass(frozen=True, slots=True)
-class Recompilation:
-    """One graph: its number and its cause."""
-
-    number: int
-    cause: str
 
 
 @dataclass(frozen=True, slots=True)
