@@ -61,34 +61,30 @@ def by_autograd(
         return run
 
     run = without_views(module, differentiated)
-    return Checked(run or differentiated(module, range(len(inputs))), module.forward, left)
+    return checked(run or differentiated(module, range(len(inputs))), module.forward, left)
 
 
-class Checked:
+def checked(
+    run: Callable[..., Any], operators: Callable[..., Any], left: Callable[[Exception], None]
+) -> Callable[..., Any]:
     """A graph of AOTAutograd whose first call is a test: AOTAutograd makes some that raise an internal error."""
+    tested: Callable[..., Any] | None = None
 
-    def __init__(
-        self, run: Callable[..., Any], operators: Callable[..., Any], left: Callable[[Exception], None]
-    ) -> None:
-        self.run = run
-        self.operators = operators
-        self.left = left
-        self.is_checked = False
-
-    def __call__(self, *args: Any) -> Any:
-        if self.is_checked:
-            return self.run(*args)
+    def call(*args: Any) -> Any:
+        nonlocal tested
+        if tested is not None:
+            return tested(*args)
         random = torch.get_rng_state()
         try:
-            result = self.run(*args)
+            result, tested = run(*args), run
         except Exception as error:
             torch.set_rng_state(random)
             # if the program raises too, that is the result
-            result = self.operators(*args)
-            self.run = self.operators
-            self.left(error)
-        self.is_checked = True
+            result, tested = operators(*args), operators
+            left(error)
         return result
+
+    return call
 
 
 def unobserved(run: Callable[..., Any]) -> Callable[..., Any]:

@@ -29,7 +29,7 @@ from frontends.pytorch.dynamo.capturing import Captures
 from frontends.pytorch.dynamo.changed_arguments import changed_arguments, with_copies, written_back
 from frontends.pytorch.dynamo.graph_breaks import break_after, is_bucket
 from frontends.pytorch.dynamo.graph_function import function_of
-from frontends.pytorch.dynamo.graph_sizes import GraphDynamism, GraphSizes, read_off_tensors
+from frontends.pytorch.dynamo.graph_sizes import GraphSizes, read_off_tensors
 from frontends.pytorch.dynamo.higher_order import graphs_in, with_checkpoints
 from frontends.pytorch.dynamo.parts import between_parts, changes_after_branch, in_parts
 from frontends.pytorch.dynamo.stated_sizes import SURVIVING, StatedSizes
@@ -199,7 +199,7 @@ class Graph:
             compiles.forward,
             backend=self.backend,
             policy=self.policy,
-            dynamism=lambda: GraphDynamism(sizes),
+            dynamism=lambda: sizes,
             # which keeps this one in use
             added=self._added,
             is_guarded=is_whole,

@@ -29,12 +29,6 @@ SIZES: Final = frozenset(("size", "dim", "numel", "getitem", "add", "sub", "mul"
 """Functions of sizes."""
 
 
-def sharded_class() -> type[torch.Tensor] | None:
-    """The class of DTensors; None if it is not loaded."""
-    found: type[torch.Tensor] | None = getattr(sys.modules.get("torch.distributed.tensor"), "DTensor", None)
-    return found
-
-
 def without_views(
     module: torch.fx.GraphModule, compiled: Callable[[torch.fx.GraphModule, list[int]], Callable[..., Any]]
 ) -> Callable[..., Any] | None:
@@ -112,7 +106,7 @@ def base_of(node: torch.fx.Node) -> torch.fx.Node | None:
 
 def memory(node: torch.fx.Node) -> set[StorageWeakRef]:
     """The memory of the sharded tensors that a node makes; empty if it makes others, or of several."""
-    kind = sharded_class()
+    kind = getattr(sys.modules.get("torch.distributed.tensor"), "DTensor", None)
     leaves = [each for each in tree_leaves(node.meta.get("example_value")) if isinstance(each, torch.Tensor)]
     if kind is None or not all(isinstance(each, kind) for each in leaves):
         return set()
