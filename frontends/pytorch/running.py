@@ -19,7 +19,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cache
-from operator import add
 from typing import Any, Final
 
 import torch
@@ -117,8 +116,6 @@ def counted(variant: Captured, run: Run) -> Run:
         return run
     targets = [tensor for tensor, _ in variant.written]
     counts = [count for _, count in variant.written]
-    # two arguments may be views of one tensor, and then share a version counter
-    apart = len(targets) == 1 or all(isinstance(place, torch.Tensor) and place._base is None for place in targets)
 
     def call(tensors: Sequence[object]) -> Sequence[object]:
         written: list[Any] = [tensors[place] if type(place) is int else place for place in targets]
@@ -127,11 +124,9 @@ def counted(variant: Captured, run: Run) -> Run:
         except RuntimeError:
             return _refused(run, tensors, written)
         values = run(tensors)
-        if apart:
-            _set_versions(written, list(map(add, before, counts)))
-        else:
-            _set_versions(written, before)
-            _increment_versions([each for each, count in zip(written, counts) for _ in range(count)])
+        # one by one, as two arguments that are views of one tensor share a version counter
+        _set_versions(written, before)
+        _increment_versions([each for each, count in zip(written, counts) for _ in range(count)])
         return values
 
     return call

@@ -22,7 +22,7 @@ from typing import Final
 
 import torch
 from torch._dispatch.python import enable_python_dispatcher
-from torch.utils._pytree import tree_unflatten
+from torch.utils._pytree import tree_flatten, tree_unflatten
 
 from frontends.pytorch.errors import ConstraintViolation, TraceError, located
 from frontends.pytorch.graphs.joint import differentiate
@@ -41,7 +41,7 @@ from frontends.pytorch.source_location import checks_of_truth, tested_truth
 from frontends.pytorch.symbolic.formulas import general_path
 from frontends.pytorch.symbolic.function_mode import TorchFunctions
 from frontends.pytorch.symbolic.node import Nodes, value_of
-from frontends.pytorch.variant import Variant, flattened
+from frontends.pytorch.variant import Variant
 from shapes.accepted import is_truth, shown
 from shapes.env import ShapeEnv
 from shapes.errors import UndecidedGuard
@@ -158,7 +158,7 @@ def _traced(
     with brought_back(recorder.versions) as written:
         positional, named = tree_unflatten(symbolic, known.structure)
         with recording(recorder):
-            values, output_structure = flattened(fn(*positional, **named))
+            values, output_structure = tree_flatten(fn(*positional, **named))
             now = [after - before for before, after in zip(versions, versions_of(given))]
             changed = recorder.recording.changed()
             is_changed = [count > 0 or each.result in changed for count, each in zip(now, inputs)]

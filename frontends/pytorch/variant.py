@@ -6,11 +6,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
-import torch
-from torch.utils._pytree import TreeSpec, register_pytree_node, tree_flatten, tree_map, tree_unflatten
+from torch.utils._pytree import TreeSpec, tree_unflatten
 
 from backends.backend import AnyBackend
 from backends.decisions.costs import Expected
@@ -19,29 +18,6 @@ from frontends.pytorch.graphs.form import in_graph
 from frontends.pytorch.running import Running, running
 from shapes.guards.guards import Guard
 from shapes.reports.records import Entry
-
-
-class Sizes:
-    """A `torch.Size` in a pytree, which torch's pytree would make a tuple."""
-
-    def __init__(self, sizes: torch.Size) -> None:
-        self.sizes = sizes
-
-
-def _made(sizes: Iterable[int], context: object) -> torch.Size:
-    return torch.Size(sizes)
-
-
-register_pytree_node(Sizes, lambda node: (list(node.sizes), None), _made)
-
-
-def flattened(tree: object) -> tuple[list[object], TreeSpec]:
-    """The leaves and the structure of a function's results."""
-    return tree_flatten(tree_map(lambda value: Sizes(value) if is_size(value) else value, tree, is_leaf=is_size))
-
-
-def is_size(value: object) -> bool:
-    return type(value) is torch.Size
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -13,7 +13,6 @@ are compiled as any other graph.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -27,10 +26,9 @@ from torch.utils._python_dispatch import (
 )
 from torch.utils._pytree import tree_leaves
 
-from frontends.pytorch.dynamo.effect_tokens import without_tokens
 from frontends.pytorch.dynamo.higher_order import graphs_in
 from frontends.pytorch.dynamo.unread_inputs import around_unread
-from frontends.pytorch.dynamo.view_results import is_empty, without_views
+from frontends.pytorch.dynamo.view_results import without_views
 
 WATCHING: Final = "torch._functorch._aot_autograd.runtime_wrappers"
 """The module of the mode under which AOTAutograd makes the first call of a graph."""
@@ -53,49 +51,40 @@ def by_autograd(
     graph runs operator by operator instead."""
 
     def boxed(inner: torch.fx.GraphModule, given: Sequence[Any]) -> Callable[..., Any]:
-        run: Callable[..., Any] = make_boxed_func(unobserved(around_unread(without_tokens(inner), compiled)))
+        run: Callable[..., Any] = make_boxed_func(unobserved(around_unread(inner, compiled)))
         return run
 
-    without = without_views(module)
-    inner = module if without is None else without[0]
-    found: Callable[..., Any] = inner.forward
-    if not is_empty(inner):
-        found = aot_autograd(fw_compiler=boxed, bw_compiler=boxed)(inner, inputs)
-    if without is not None:
-        found = functools.partial(with_views, found, without[1])
-    return Checked(found, module.forward, left)
+    def differentiated(inner: torch.fx.GraphModule, places: Sequence[int]) -> Callable[..., Any]:
+        run: Callable[..., Any] = aot_autograd(fw_compiler=boxed, bw_compiler=boxed)(
+            inner, [inputs[place] for place in places]
+        )
+        return run
+
+    run = without_views(module, differentiated)
+    return checked(run or differentiated(module, range(len(inputs))), module.forward, left)
 
 
-def with_views(run: Callable[..., Any], finish: Callable[..., Any], *args: Any) -> Any:
-    """Call a graph, and make the views of its results and arguments."""
-    return finish(args, run(*args))
-
-
-class Checked:
+def checked(
+    run: Callable[..., Any], operators: Callable[..., Any], left: Callable[[Exception], None]
+) -> Callable[..., Any]:
     """A graph of AOTAutograd whose first call is a test: AOTAutograd makes some that raise an internal error."""
+    tested: Callable[..., Any] | None = None
 
-    def __init__(
-        self, run: Callable[..., Any], operators: Callable[..., Any], left: Callable[[Exception], None]
-    ) -> None:
-        self.run = run
-        self.operators = operators
-        self.left = left
-        self.is_checked = False
-
-    def __call__(self, *args: Any) -> Any:
-        if self.is_checked:
-            return self.run(*args)
+    def call(*args: Any) -> Any:
+        nonlocal tested
+        if tested is not None:
+            return tested(*args)
         random = torch.get_rng_state()
         try:
-            result = self.run(*args)
+            result, tested = run(*args), run
         except Exception as error:
             torch.set_rng_state(random)
             # if the program raises too, that is the result
-            result = self.operators(*args)
-            self.run = self.operators
-            self.left(error)
-        self.is_checked = True
+            result, tested = operators(*args), operators
+            left(error)
         return result
+
+    return call
 
 
 def unobserved(run: Callable[..., Any]) -> Callable[..., Any]:

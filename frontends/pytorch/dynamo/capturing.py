@@ -21,7 +21,7 @@ import inspect
 import logging
 import sys
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from types import CodeType
@@ -47,6 +47,7 @@ from shapes.errors import ShapeError
 from shapes.reports.process import PROCESS
 
 if TYPE_CHECKING:
+    from frontends.pytorch.variants.times import Times
     from shapes.reports.report import Report
 
 COMPILES: Final = getattr(getattr(convert_frame, "_compile", None), "__code__", None)
@@ -71,12 +72,16 @@ class Captured:
 
     def report(self, fn: Any = None) -> Report:
         """The report of these graphs, of a function or by the name of the code."""
-        from frontends.pytorch.variants.report import report_of
+        return report_on(self.code if fn is None else fn, self.graphs, self.fallbacks.values())
 
-        fn, graphs = self.code if fn is None else fn, self.graphs
-        fallbacks = [*self.fallbacks.values(), *[Fallback("", each.reason) for each in graphs if each.reason]]
-        variants = [variant for graph in graphs for variant in graph.variants]
-        return report_of(fn, variants, fallbacks, breaks_after(graphs), None)
+
+def report_on(fn: Any, graphs: Sequence[Any], fallbacks: Iterable[Fallback], times: Times | None = None) -> Report:
+    """The report of a function's graphs, with calls that run eagerly."""
+    from frontends.pytorch.variants.report import report_of
+
+    eager = [*fallbacks, *[Fallback("", each.reason) for each in graphs if each.reason]]
+    variants = [variant for graph in graphs for variant in graph.variants]
+    return report_of(fn, variants, eager, breaks_after(graphs), times)
 
 
 class Captures:
@@ -196,17 +201,23 @@ class Captures:
             return
         policy = policy if isinstance(policy, Policy) else Policy()
         asked = self.asked.setdefault(code, Counter())
-        asked[found.key] += 1
-        reached = f"{policy.variants} variants, the most that the policy allows" * (len(entries) >= policy.variants)
-        if asked[found.key] > policy.limit(found.key):
-            reached = f"{policy.limit(found.key)} recompilations for the same question"
-        if reached:
-            fallback = Fallback(found.key, f"{reached}: {found.text}")
+        fallback = asked_again(asked, found.key, found.text, policy)
+        if fallback is None and len(entries) >= policy.variants:
+            fallback = Fallback(found.key, f"{policy.variants} variants, the most that the policy allows: {found.text}")
+        if fallback is not None:
             log.warning("%s falls back to eager where no variant fits: %s", code.co_name, fallback.reason)
             self.captured(wrapper).fallbacks[fallback.question] = fallback
             error = Unsupported(fallback.reason, "recompile_limit")
             error.frame_exec_strategy = FrameExecStrategy(FrameAction.RUN_ONLY, FrameAction.RUN_ONLY)
             raise error
+
+
+def asked_again(asked: Counter[str], key: str, cause: str, policy: Policy) -> Fallback | None:
+    """Count a question for which a function is captured again; the eager fallback if it was asked too often."""
+    asked[key] += 1
+    limit = policy.limit(key)
+    reason = f"{limit} recompilations for the same question: {cause}"
+    return Fallback(key, reason) if asked[key] > limit else None
 
 
 def in_our_words(found: FailedGuard, graphs: Sequence[Any], given: Mapping[str, object]) -> FailedGuard:

@@ -8,7 +8,7 @@
     ...     return module.forward
     >>> f = torch.compile(lambda x: x * 2, backend=look, dynamic=True)
     >>> out = f(torch.randn(3, 3))
-    >>> [str(seen[0].expressions["x", axis]) for axis in (0, 1)], str(seen[0].choice("x", 0).kind)
+    >>> [str(seen[0].expressions["x", axis]) for axis in (0, 1)], seen[0].choose("x", 0, 3).kind
     (['s77', 's77'], 'dynamic')
 
 Dynamo calls a graph only if torch's guards hold. Still, torch's facts are assumptions of the variant, tested by its
@@ -46,8 +46,8 @@ NUMBER: Final = -1
 """The axis number that denotes an integer input."""
 
 
-class GraphSizes:
-    """Torch's facts about the sizes and integers among a graph's inputs.
+class GraphSizes(Dynamism):
+    """Torch's facts about the sizes and integers among a graph's inputs: symbols where torch has made them so.
 
     Attributes:
         expressions: sizes in torch's symbols, by the input's name and the axis.
@@ -77,15 +77,15 @@ class GraphSizes:
                 else:
                     self.expressions[name, axis] = sympy.Integer(size)
 
-    def choice(self, name: str, axis: int) -> Choice | None:
-        """The treatment of a size; None if torch has no fact about it."""
+    def choose(self, name: str, axis: int, size: int) -> Choice:
         expression = self.expressions.get((name, axis))
-        if expression is None:
-            return None
-        if expression.is_number:
+        if expression is None or expression.is_number:
             return STATIC
         lo, hi = self._range(expression) if expression.is_Symbol else (None, None)
         return Choice("dynamic", lo=lo, hi=hi, strict=self._is_strict(name, axis))
+
+    def is_varying(self, name: str, value: float) -> bool:
+        return math.isfinite(value)
 
     def _is_strict(self, name: str, axis: int) -> bool:
         """Return True if a size has a strict mark, so that no variant makes it a constant."""
@@ -106,7 +106,7 @@ class GraphSizes:
         declared = [known[atom] for atom in ours.symbols if atom in known] if ours is not None else []
         return (declared[0].lo or None, declared[0].hi) if declared else (None, None)
 
-    def assume(self, env: ShapeEnv, inputs: Sequence[Input]) -> None:
+    def settle(self, env: ShapeEnv, inputs: Sequence[Input]) -> None:
         """Commit to the guards under which Dynamo has read the program, with the lines that asked.
 
         Of an environment that is not ours nothing is known, so the variant asks for itself.
@@ -152,23 +152,6 @@ class GraphSizes:
         for size, text in equal:
             if words.get(text) != size:
                 learn(lambda fact: env.proves(fact) or env.assume(fact), text, f"{size} == ")
-
-
-class GraphDynamism(Dynamism):
-    """The sizes of a graph's inputs are symbols where torch has made them so, with torch's facts about them."""
-
-    def __init__(self, sizes: GraphSizes) -> None:
-        super().__init__(self._choose)
-        self._sizes = sizes
-
-    def _choose(self, name: str, axis: int, size: int) -> Choice:
-        return self._sizes.choice(name, axis) or STATIC
-
-    def is_varying(self, name: str, value: float) -> bool:
-        return math.isfinite(value)
-
-    def settle(self, env: ShapeEnv, inputs: Sequence[Input]) -> None:
-        self._sizes.assume(env, inputs)
 
 
 def environment_of(graph: torch.fx.Graph) -> object | None:

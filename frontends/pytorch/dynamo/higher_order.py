@@ -72,11 +72,18 @@ def mapped(body: Callable[..., Any], rows: Sequence[Any], others: Sequence[Any])
     return tuple([result.contiguous() for result in results])
 
 
+def effected(token: Any, call: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+    """An operator with a side effect, such as an error, and its token."""
+    results = call(*args, **kwargs)
+    return (token, *results) if isinstance(results, tuple) else (token, results)
+
+
 PLAIN: Final[dict[str, Callable[..., Any]]] = {
     "autograd_function_apply": applied,
     "cond": taken,
     "invoke_subgraph": invoked,
     "map_impl": mapped,
+    "with_effects": effected,
 }
 
 
@@ -92,24 +99,6 @@ def with_checkpoints(module: torch.fx.GraphModule) -> None:
 def graphs_in(module: torch.fx.GraphModule) -> list[torch.fx.GraphModule]:
     """A graph and its subgraphs."""
     return [each for each in module.modules() if isinstance(each, torch.fx.GraphModule)]
-
-
-def given_to(
-    module: torch.fx.GraphModule, user: torch.fx.Node, node: torch.fx.Node
-) -> tuple[torch.fx.GraphModule, list[torch.fx.Node]] | None:
-    """The subgraph of a checkpoint or region with a node as operand, and the node's placeholder in it.
-
-    None for other users.
-    """
-    if user.target is checkpoint:
-        graph, *operands = user.args
-    elif user.target is torch.ops.higher_order.invoke_subgraph:
-        graph, _, *operands = user.args
-    else:
-        return None
-    inner = module.get_submodule(str(graph.target))
-    given = inner.graph.find_nodes(op="placeholder")
-    return inner, [place for place, value in zip(given, operands) if value is node]
 
 
 def plain(target: Callable[..., Any]) -> Callable[..., Any]:

@@ -87,11 +87,7 @@ def in_parts(
     module: torch.fx.GraphModule, compiled: Callable[[torch.fx.GraphModule], Callable[..., Any]]
 ) -> Callable[..., Any]:
     """A graph with such calls as a function: `compiled` compiles its parts and the called graphs."""
-    whole = torch.fx.GraphModule(module, torch.fx.Graph())
-    given: dict[torch.fx.Node, torch.fx.Node] = {}
-    whole.graph.output(whole.graph.graph_copy(module.graph, given))
-    for name, inner in module.named_children():
-        whole.add_submodule(name, inner)
+    whole = copied(module)
     calls = between_parts(whole)
     branches = dict.fromkeys(branch for each in calls.values() for branch in each)
     parts: list[list[torch.fx.Node]] = [[]]
@@ -110,19 +106,40 @@ def in_parts(
     for place, part in enumerate(parts):
         if any(map(reads_a_tensor, part)):
             name = f"part_{place}"
-            inner, inputs, outputs = fuse_as_graphmodule(whole, part, name, always_return_tuple=True)
-            insert_subgm(whole, inner, inputs, outputs, part[-1])
-            erase_nodes(whole, part)
+            separated(whole, part, name)
             names.append(name)
     for name in dict.fromkeys(names):
-        inner = whole.get_submodule(name)
-        delattr(whole, name)
-        setattr(whole, name, compiled(inner))
+        replaced(whole, name, compiled(whole.get_submodule(name)))
     if has_modes or branches:
         return function_of(whole.graph, whole)
     # torch's generated code is faster
     whole.recompile()
     return whole.forward
+
+
+def copied(module: torch.fx.GraphModule) -> torch.fx.GraphModule:
+    """A copy of a graph over the same attributes."""
+    whole = torch.fx.GraphModule(module, torch.fx.Graph())
+    whole.graph.output(whole.graph.graph_copy(module.graph, {}))
+    for name, inner in module.named_children():
+        whole.add_submodule(name, inner)
+    return whole
+
+
+def separated(
+    whole: torch.fx.GraphModule, part: list[torch.fx.Node], name: str
+) -> tuple[torch.fx.GraphModule, tuple[torch.fx.Node, ...]]:
+    """Make nodes of a graph a graph of their own, a submodule of this name; returns it and the nodes of its inputs."""
+    inner, inputs, outputs = fuse_as_graphmodule(whole, part, name, always_return_tuple=True)
+    insert_subgm(whole, inner, inputs, outputs, part[-1])
+    erase_nodes(whole, part)
+    return inner, inputs
+
+
+def replaced(whole: torch.fx.GraphModule, name: str, call: Callable[..., Any]) -> None:
+    """Make a graph call a function in the place of a submodule."""
+    delattr(whole, name)
+    setattr(whole, name, call)
 
 
 def reads_a_tensor(node: torch.fx.Node) -> bool:

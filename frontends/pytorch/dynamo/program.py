@@ -34,12 +34,11 @@ from torch._dynamo.exc import SkipFrame
 
 from backends import named
 from frontends.pytorch.dynamo.backend import Graph, refused
-from frontends.pytorch.dynamo.capturing import in_our_words
+from frontends.pytorch.dynamo.capturing import asked_again, in_our_words, report_on
 from frontends.pytorch.dynamo.differences import difference, difference_before, has_graph
 from frontends.pytorch.dynamo.direct_calls import MISSED, RESUMED, DirectCalls, direct_calls
 from frontends.pytorch.dynamo.frame_evaluation import after_failed_capture
-from frontends.pytorch.dynamo.graph_breaks import Break, breaks_after
-from frontends.pytorch.dynamo.inner_frames import CAPTURING, is_inner, with_settings
+from frontends.pytorch.dynamo.graph_breaks import RESUMES_IN, Break, breaks_after
 from frontends.pytorch.dynamo.skipped_frames import NO_OPERATORS, NoOperators, noted
 from frontends.pytorch.dynamo.stated_sizes import StatedSizes, settings, varying
 from frontends.pytorch.errors import GraphBreak, refusal
@@ -145,7 +144,7 @@ class Program:
             return self.fn(*args, **kwargs)
         count, reasons = len(self.graphs), list[str]()
         try:
-            with self.settings(), noted(reasons):
+            with noted(reasons):
                 self.stated.violation = None
                 result = self._by_dynamo(*args, **kwargs)
                 if self.stated.violation is not None:
@@ -197,7 +196,7 @@ class Program:
 
     @contextmanager
     def settings(self) -> Iterator[None]:
-        """The settings under which Dynamo captures in this thread."""
+        """The settings under which Dynamo captures a frame in this thread."""
         with (
             installed(self.stated.policies),
             # a frame that Dynamo fails on runs as Python
@@ -210,11 +209,7 @@ class Program:
             varying(self._numbers),
             register_bytecode_hook(self._transformed),
         ):
-            token = CAPTURING.set(self)
-            try:
-                yield
-            finally:
-                CAPTURING.reset(token)
+            yield
 
     def _learn(self, count: int) -> None:
         """Note the entries that a call has added."""
@@ -278,11 +273,11 @@ class Program:
 
     def _rest(self, calls: DirectCalls, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
         """The result of a rest that no entry is known to accept."""
-        with self.settings(), noted([]):
-            try:
+        try:
+            with noted([]):
                 return self._context(calls.function)(*args, **kwargs)
-            finally:
-                calls.refresh(self._region, self._called)
+        finally:
+            calls.refresh(self._region, self._called)
 
     def _question(self, args: Sequence[object], kwargs: Mapping[str, object]) -> bool:
         """Note why no entry accepts a call; return True if its recompile limit is exhausted."""
@@ -307,15 +302,11 @@ class Program:
             key, self._cause = ours.key, ours.text
         if self.dynamic is False:
             return False
-        self._asked[key] += 1
-        limit = self.policy.limit(key)
-        if self._asked[key] <= limit:
-            return False
-        fallback = Fallback(key, f"{limit} recompilations for the same question: {self._cause}")
-        if all(each.question != key for each in self.fallbacks):
+        fallback = asked_again(self._asked, key, self._cause, self.policy)
+        if fallback is not None and all(each.question != key for each in self.fallbacks):
             self.fallbacks.append(fallback)
             warn_of(self.fn, fallback, "falls back to eager where no variant fits")
-        return True
+        return fallback is not None
 
     @functools.cached_property
     def _context(self) -> Any:
@@ -327,6 +318,7 @@ class Program:
             recompile_limit=self.policy.variants,
             isolate_recompiles=True,
         )
+        # Dynamo captures in calls, also functions that this one calls after a graph break
         context.callback = with_settings(context.callback, weakref.ref(self))
         return context
 
@@ -354,8 +346,10 @@ class Program:
 
     def _transformed(self, code: CodeType, transformed: CodeType) -> None:
         """Called by Dynamo for each frame that it has transformed."""
-        self._has_inner |= is_inner(code, transformed, self._direct.function.__code__)
-        if self.fullgraph and code is self._direct.function.__code__ and not has_graph(transformed):
+        is_own = code is self._direct.function.__code__
+        # a function that this one calls: its code is compiled code only where Dynamo evaluates frames
+        self._has_inner |= not is_own and not code.co_name.startswith(RESUMES_IN) and has_graph(transformed)
+        if self.fullgraph and is_own and not has_graph(transformed):
             # Dynamo's code would do what Python does, but for its differences
             raise NoOperators(NO_OPERATORS, NO_OPERATORS)
         reason = "" if self.fullgraph else difference_before(code, transformed)
@@ -389,10 +383,7 @@ class Program:
 
     def report(self) -> Report:
         """The report as data; `.save("report.html")` writes a page."""
-        from frontends.pytorch.variants.report import report_of
-
-        fallbacks = [*self.fallbacks, *[Fallback("", each.reason) for each in self.graphs if each.reason]]
-        return report_of(self.fn, self.variants, fallbacks, self.breaks, self.times)
+        return report_on(self.fn, self.graphs, self.fallbacks, self.times)
 
     @contextmanager
     def timed(self) -> Iterator[Times]:
@@ -428,3 +419,17 @@ def backend_of(program: Program) -> Callable[..., Callable[..., object]]:
         return module.forward if found is None else found.captured(module, inputs)
 
     return symshape
+
+
+def with_settings(callback: Callable[..., Any], holder: weakref.ReferenceType[Program]) -> Callable[..., Any]:
+    """Torch's callback for a frame that is to be captured, under the settings of a program."""
+
+    @functools.wraps(callback)
+    def captures(*args: Any, **kwargs: Any) -> Any:
+        program = holder()
+        if program is None:
+            return callback(*args, **kwargs)
+        with program.settings():
+            return callback(*args, **kwargs)
+
+    return captures

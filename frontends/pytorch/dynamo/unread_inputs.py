@@ -5,7 +5,7 @@
     >>> module = torch.fx.symbolic_trace(lambda x, offsets: (x * 2, offsets))
     >>> f = around_unread(module, lambda inner: inner.forward)
     >>> f(torch.ones(2), torch.tensor([0, 2]))
-    [tensor([2., 2.]), tensor([0, 2])]
+    (tensor([2., 2.]), tensor([0, 2]))
     >>> rows = torch.nested.nested_tensor([torch.ones(2, 3), torch.ones(1, 3)], layout=torch.jagged)
     >>> [is_nested_size(size) for size in rows.shape]
     [False, True, False]
@@ -17,12 +17,14 @@ a backward several times, as those of each gradient.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import torch
+from torch._higher_order_ops.effects import with_effects
 from torch.fx.experimental.sym_node import SymNode
 
+from frontends.pytorch.dynamo.parts import replaced, separated
 from frontends.pytorch.errors import unsupported
 
 
@@ -44,19 +46,17 @@ def around_unread(
     Raises:
         Unsupported: an operator on tensors reads a nested size.
     """
-    inputs = module.graph.find_nodes(op="placeholder")
-    outside = unread(inputs)
-    given = [place for place, node in enumerate(inputs) if node not in outside]
-    rest = outputs_of(module, outside)
-    run = compiled(without(module, outside))
-
-    def call(*args: Any) -> Sequence[Any]:
-        outputs = list(run(*distinct([args[place] for place in given])))
-        for place, value in rest(args):
-            outputs[place] = value
-        return outputs
-
-    return call
+    for node in module.graph.find_nodes(op="call_function", target=with_effects):
+        # our graphs keep the order of operators with side effects without tokens
+        node.update_arg(0, None)
+    outside = unread(module.graph.find_nodes(op="placeholder"))
+    part = [node for node in module.graph.nodes if node.op not in ("placeholder", "output") and node not in outside]
+    if part:
+        separated(module, part, "read")
+        run = compiled(module.get_submodule("read"))
+        replaced(module, "read", lambda *args: run(*distinct(list(args))))
+        module.recompile()
+    return module.forward
 
 
 def distinct(values: list[Any]) -> list[Any]:
@@ -84,48 +84,3 @@ def unread(inputs: Sequence[torch.fx.Node]) -> dict[torch.fx.Node, None]:
 
 
 READ_LENGTHS: Final = "read the lengths off `offsets()`"
-
-
-def without(module: torch.fx.GraphModule, outside: Container[torch.fx.Node]) -> torch.fx.GraphModule:
-    """A graph without these nodes; it returns None in their stead, and in that of its inputs."""
-    made = torch.fx.Graph()
-    copies: dict[torch.fx.Node, torch.fx.Node] = {}
-    for node in module.graph.nodes:
-        if node.op == "output":
-            values = [None if is_outside(value, outside) else value for value in node.args[0]]
-            made.output(torch.fx.map_arg(tuple(values), copies.__getitem__))
-        elif node not in outside:
-            copies[node] = made.node_copy(node, copies.__getitem__)
-    return torch.fx.GraphModule(module, made)
-
-
-def is_outside(output: object, outside: Container[torch.fx.Node]) -> bool:
-    """Return True if an output is an input as it was given: the identity of offsets is that of a ragged axis."""
-    return isinstance(output, torch.fx.Node) and (output.op == "placeholder" or output in outside)
-
-
-def outputs_of(
-    module: torch.fx.GraphModule, outside: Container[torch.fx.Node]
-) -> Callable[[Sequence[Any]], Iterable[tuple[int, Any]]]:
-    """A function from a graph's inputs to the outputs that are such, or among these nodes, with their places."""
-    outputs: list[Any] = list(module.graph.output_node().args[0])
-    places = [place for place, value in enumerate(outputs) if is_outside(value, outside)]
-    inputs = module.graph.find_nodes(op="placeholder")
-    if all(outputs[place].op == "placeholder" for place in places):
-        pairs = [(place, inputs.index(outputs[place])) for place in places]
-        return lambda args: [(place, args[of]) for place, of in pairs]
-    read = set[torch.fx.Node]()
-    waiting: list[torch.fx.Node] = [outputs[place] for place in places]
-    while waiting:
-        node = waiting.pop()
-        if node not in read:
-            read.add(node)
-            waiting += node.all_input_nodes
-    made = torch.fx.Graph()
-    copies: dict[torch.fx.Node, torch.fx.Node] = {}
-    for node in module.graph.nodes:
-        if node.op == "placeholder" or node in read:
-            copies[node] = made.node_copy(node, copies.__getitem__)
-    made.output(tuple([copies[outputs[place]] for place in places]))
-    found = torch.fx.GraphModule(module, made)
-    return lambda args: zip(places, found.forward(*args))

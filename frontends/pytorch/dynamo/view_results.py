@@ -1,8 +1,9 @@
 """Results that are views of sharded tensors: the graph is compiled without them, and torch makes them of its results.
 
-    >>> from frontends.pytorch.dynamo.view_results import VIEWS
-    >>> [name in VIEWS for name in ("transpose", "transpose_")]
-    [True, False]
+    >>> import torch
+    >>> from frontends.pytorch.dynamo.view_results import without_views
+    >>> without_views(torch.fx.symbolic_trace(lambda x: x.t()), lambda inner, places: inner.forward) is None
+    True
 
 AOTAutograd makes a view of an argument again when the graph has run, by `as_strided` where sizes are symbols. A
 DTensor has no such operator: memory is that of each rank's shard. Here the operators from the last tensor that is no
@@ -13,50 +14,60 @@ autograd too: what is written to it later is written to its base.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from types import BuiltinFunctionType, FunctionType
 from typing import Any, Final
 
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._pytree import tree_leaves
 
-VIEWS: Final = frozenset((
-    "T", "H", "mT", "mH", "adjoint", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_to", "chunk", "contiguous",
-    "detach", "diagonal", "dsplit", "expand", "expand_as", "flatten", "getitem", "hsplit", "imag", "matrix_transpose",
-    "moveaxis", "movedim", "narrow", "permute", "positive", "ravel", "real", "reshape", "reshape_as", "resolve_conj",
-    "resolve_neg", "select", "split", "split_with_sizes", "squeeze", "swapaxes", "swapdims", "t", "tensor_split",
-    "transpose", "unbind", "unflatten", "unfold", "unsqueeze", "view", "view_as", "view_as_complex", "view_as_real",
-    "vsplit", "__getitem__",
-))  # fmt: skip
-"""Operators by name that make a view, or else a tensor of its own, and change nothing."""
+from frontends.pytorch.dynamo.changed_arguments import changed_by
+from frontends.pytorch.dynamo.parts import copied, replaced, separated
+
 SIZES: Final = frozenset(("size", "dim", "numel", "getitem", "add", "sub", "mul", "floordiv", "mod", "neg"))
 """Functions of sizes."""
 
 
-def sharded_class() -> type[torch.Tensor] | None:
-    """The class of DTensors; None if it is not loaded."""
-    found: type[torch.Tensor] | None = getattr(sys.modules.get("torch.distributed.tensor"), "DTensor", None)
-    return found
-
-
 def without_views(
-    module: torch.fx.GraphModule,
-) -> tuple[torch.fx.GraphModule, Callable[[Sequence[Any], Sequence[Any]], tuple[Any, ...]]] | None:
-    """A graph without those of its results that are views of sharded tensors, and a function of its arguments and its
-    results that gives the results of the whole; None if there are no such views."""
-    outputs = list(module.graph.output_node().args[0])
+    module: torch.fx.GraphModule, compiled: Callable[[torch.fx.GraphModule, list[int]], Callable[..., Any]]
+) -> Callable[..., Any] | None:
+    """A graph as a function that makes those of its results that are views of sharded tensors. `compiled` makes what
+    runs the rest of the graph, given the places of its inputs. None if there are no such views."""
     if any(node.op == "call_function" and is_mode(node) for node in module.graph.nodes):
         return None
+    whole = copied(module)
     steps = dict[torch.fx.Node, None]()
-    views = [place for place, node in enumerate(outputs) if isinstance(node, torch.fx.Node) and is_view(node, steps)]
+    output = whole.graph.output_node()
+    views = [node for node in output.all_input_nodes if is_view(node, steps)]
     if not views:
         return None
-    inputs = module.graph.find_nodes(op="placeholder")
-    kept = list(dict.fromkeys(node for place, node in enumerate(outputs) if place not in views))
-    known = [node for node in kept if isinstance(node, torch.fx.Node)]
-    needed = [node for step in steps for node in step.all_input_nodes if node not in steps and node not in inputs]
-    results = list(dict.fromkeys([*known, *needed]))
-    return graph_of(module, inputs, results), finishing(module, inputs, results, steps, outputs)
+    again: dict[torch.fx.Node, torch.fx.Node] = {}
+    with whole.graph.inserting_before(output):
+        for step in steps:
+            again[step] = whole.graph.node_copy(step, lambda node: again.get(node, node))
+    for view in views:
+        view.replace_all_uses_with(again[view], delete_user_cb=lambda user: user is output)
+    for step in reversed([node for node in whole.graph.nodes if node in steps]):
+        if not step.users:
+            whole.graph.erase_node(step)
+    inputs = whole.graph.find_nodes(op="placeholder")
+    made = (*inputs, output, *again.values())
+    part = [node for node in whole.graph.nodes if node not in made]
+    if any(node.op != "get_attr" for node in part):
+        inner, given = separated(whole, part, "without_views")
+        inner.meta.update(module.meta)
+        for name in ("_param_name_to_source", "compile_subgraph_reason"):
+            if hasattr(module, name):
+                setattr(inner, name, getattr(module, name))
+        originals = module.graph.find_nodes(op="placeholder")
+        places = [inputs.index(node) for node in given]
+        for node, place in zip(inner.graph.find_nodes(op="placeholder"), places):
+            if hasattr(originals[place], "_dynamo_source"):
+                node._dynamo_source = originals[place]._dynamo_source
+        replaced(whole, "without_views", compiled(inner, places))
+    whole.recompile()
+    return whole.forward
 
 
 def is_mode(node: torch.fx.Node) -> bool:
@@ -84,12 +95,10 @@ def is_view(node: torch.fx.Node, steps: dict[torch.fx.Node, None]) -> bool:
 
 
 def base_of(node: torch.fx.Node) -> torch.fx.Node | None:
-    """The tensor that a node is a view of; None if it is none."""
-    name = node.target if node.op == "call_method" else getattr(node.target, "__name__", "")
-    if node.op == "call_function" and node.target is getattr:
-        name = node.args[1]
-    base = node.args[0] if node.args else None
-    if str(name).removeprefix("linalg_") not in VIEWS or not isinstance(base, torch.fx.Node) or "out" in node.kwargs:
+    """The tensor that a node is a view of; None if it is none, or changes it."""
+    is_called = node.op == "call_method" or isinstance(node.target, BuiltinFunctionType | FunctionType)
+    base = node.args[0] if is_called and node.args else None
+    if not isinstance(base, torch.fx.Node) or changed_by(node) is not None:
         return None
     mine, its = memory(node), memory(base)
     return base if mine and mine == its else None
@@ -97,7 +106,7 @@ def base_of(node: torch.fx.Node) -> torch.fx.Node | None:
 
 def memory(node: torch.fx.Node) -> set[StorageWeakRef]:
     """The memory of the sharded tensors that a node makes; empty if it makes others, or of several."""
-    kind = sharded_class()
+    kind = getattr(sys.modules.get("torch.distributed.tensor"), "DTensor", None)
     leaves = [each for each in tree_leaves(node.meta.get("example_value")) if isinstance(each, torch.Tensor)]
     if kind is None or not all(isinstance(each, kind) for each in leaves):
         return set()
@@ -124,48 +133,3 @@ def is_size(node: torch.fx.Node) -> bool:
         and all(isinstance(value, int | torch.SymInt | torch.Size) for value in values)
         and all(each.op == "placeholder" or is_size(each) for each in node.all_input_nodes)
     )
-
-
-def graph_of(
-    module: torch.fx.GraphModule, inputs: Sequence[torch.fx.Node], results: Sequence[torch.fx.Node]
-) -> torch.fx.GraphModule:
-    """The graph with these results, without views that nothing else reads."""
-    made = torch.fx.Graph()
-    copies: dict[torch.fx.Node, torch.fx.Node] = {}
-    for node in module.graph.nodes:
-        if node.op != "output":
-            copies[node] = made.node_copy(node, copies.__getitem__)
-            if hasattr(node, "_dynamo_source"):
-                copies[node]._dynamo_source = node._dynamo_source
-    made.output(tuple([copies[node] for node in results]))
-    for node, copy in reversed(list(copies.items())):
-        if not copy.users and (base_of(node) is not None or is_size(node)):
-            made.erase_node(copy)
-    found = torch.fx.GraphModule(module, made)
-    found.meta.update(module.meta)
-    for name in ("_param_name_to_source", "compile_subgraph_reason"):
-        if hasattr(module, name):
-            setattr(found, name, getattr(module, name))
-    return found
-
-
-def is_empty(module: torch.fx.GraphModule) -> bool:
-    """Return True for a graph that computes nothing."""
-    return all(node.op in ("placeholder", "get_attr", "output") for node in module.graph.nodes)
-
-
-def finishing(
-    module: torch.fx.GraphModule,
-    inputs: Sequence[torch.fx.Node],
-    results: Sequence[torch.fx.Node],
-    steps: dict[torch.fx.Node, None],
-    outputs: Sequence[Any],
-) -> Callable[[Sequence[Any], Sequence[Any]], tuple[Any, ...]]:
-    """The function that makes the views, operator by operator."""
-    made = torch.fx.Graph()
-    copies = {node: made.placeholder(node.name) for node in (*inputs, *results)}
-    for node in steps:
-        copies[node] = made.node_copy(node, copies.__getitem__)
-    made.output(tuple([copies[each] if isinstance(each, torch.fx.Node) else each for each in outputs]))
-    run = torch.fx.GraphModule(module, made).forward
-    return lambda args, found: run(*args, *found)

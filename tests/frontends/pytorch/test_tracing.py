@@ -61,14 +61,6 @@ def test_a_tensor_that_is_kept() -> None:
         trace(lambda x: x + kept[0], (torch.ones(3),)).graph
 
 
-def test_sizes_are_returned_as_sizes() -> None:
-    """A returned `torch.Size` stays one."""
-    variant = trace(lambda x: {"y": x.shape, "z": [x.shape[:1], (1, 2)]}, (torch.ones(3, 2),))
-    found = variant.assembled(variant.graph(torch.ones(5, 4)))
-    assert found == {"y": torch.Size([5, 4]), "z": [torch.Size([5]), (1, 2)]}
-    assert [type(found["y"]), *map(type, found["z"])] == [torch.Size, torch.Size, tuple]
-
-
 def seen() -> dict[str, object]:
     """A thread's view of the process besides torch's internals."""
     names: dict[str, object] = {"profile": sys.getprofile(), "trace": sys.gettrace(), "freeze": gc.get_freeze_count()}
