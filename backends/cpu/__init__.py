@@ -35,6 +35,7 @@ from backends.cpu.emission import file_source
 from backends.cpu.launcher import Launcher, allocating, interleaved_by
 from backends.cpu.launcher import launcher as launching
 from backends.cpu.pages import LARGE, in_large_pages, pooled
+from backends.cpu.products import operator
 from backends.decisions.questions import Decisions
 from backends.loops.kernels import Kernel
 from shapes.guards.toolchain import Unavailable
@@ -102,4 +103,4 @@ def _address(library: ctypes.CDLL, name: str) -> int:
     return address
 
 
-__all__ = ["allocate", "combine", "device", "interchanges", "kernels", "large", "pooled", "threads"]
+__all__ = ["allocate", "combine", "device", "interchanges", "kernels", "large", "operator", "pooled", "threads"]

@@ -28,6 +28,10 @@ the kernel, the indices of its tensors among the arguments, where its own begin 
 interleaved group from it on. `numbers` are indices among the numbers that are given; then come the total counts
 (`backends.program.launch_groups`).
 
+`Operator(address, function, library)` is one of torch's functions with `out`. It is computed by `int k(void *const
+*pointers, const int64_t *numbers, int64_t count)`, or by torch if that returns 0. Of each tensor, `out` is the last, it
+is given the type of elements, the rank, and sizes and strides up to rank 4.
+
 `Program` is a whole graph of kernels (`backends.cpu.launcher.program`), `Entry` finds the program for a call
 (`backends.cpu.launcher.entry`).
 
@@ -50,7 +54,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar, cast
 
 from backends import Unreadable
-from backends.backend import Launch
+from backends.backend import Launch, Operator
 from backends.cpu.launcher.numbers import with_operations
 from shapes.guards.extension_modules import build
 from shapes.guards.toolchain import Unavailable
@@ -59,9 +63,12 @@ if TYPE_CHECKING:
     import torch
 
 PARTS: Final = (
-    *("dlpack", "reading", "owners", "kernel", "numbers", "program", "making", "several", "entry", "ranges", "module"),
+    *("dlpack", "reading", "owners", "kernel", "operator", "numbers", "program", "making", "several", "entry"),
+    *("ranges", "module"),
 )
 """The text of the module, in the order in which each uses what is before it."""
+OPERAND: Final = f"OPERAND = 10, RANK = 1, SIZE = 2, STRIDE = 6, F32 = {2 << 8 | 32}"
+"""The numbers of an operand of an `Operator`, for C: their count, the indices of some, the type of float32."""
 
 
 Made = TypeVar("Made", covariant=True)
@@ -102,6 +109,7 @@ class Launcher(Protocol):
 
     Kernel: Make[Launch]
     Kernels: Make[Launch]
+    Operator: Make[Operator]
     Program: Make[NativeProgram]
     Entry: Make[Callable[[tuple[object, ...], Mapping[str, object]], object]]
     Apart: Make[Callable[[Sequence[object]], bool | None]]

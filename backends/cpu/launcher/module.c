@@ -45,7 +45,7 @@ static PyObject *bind(PyObject *module, PyObject *args) {
 }
 
 static PyType_Spec *const specifications[] = {&kernel_specification, &program_specification, &kernels_specification,
-                                              &entry_specification, &apart_specification};
+                                              &entry_specification, &apart_specification, &operator_specification};
 enum { TYPES = sizeof specifications / sizeof *specifications };
 
 static int prepare(PyObject *module) {
