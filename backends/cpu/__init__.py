@@ -34,8 +34,8 @@ from backends.cpu.compiler import compile_all, load
 from backends.cpu.emission import file_source
 from backends.cpu.launcher import Launcher, allocating, interleaved_by
 from backends.cpu.launcher import launcher as launching
+from backends.cpu.operators import operator
 from backends.cpu.pages import LARGE, in_large_pages, pooled
-from backends.cpu.products import operator
 from backends.decisions.questions import Decisions
 from backends.loops.kernels import Kernel
 from shapes.guards.toolchain import Unavailable

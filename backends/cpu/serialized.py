@@ -144,7 +144,8 @@ def _meant(found: Sequence[Any], constants: Sequence[torch.Tensor]) -> object:  
             return CONSTANTS[text]
         case ["operator", str() as name, str() as overload] if name.startswith("aten::"):
             packet = getattr(torch.ops.aten, name.removeprefix("aten::"))
-            return getattr(packet, overload or "default")._op
+            target = getattr(packet, overload or "default")
+            return cpu.operator(target) or target._op
         case ["torch", str() as name]:
             return cpu.operator(getattr(torch, name)) or getattr(torch, name)
         case ["function", str() as module, str() as name] if module.startswith(OURS):

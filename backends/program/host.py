@@ -300,8 +300,9 @@ class Host:
     def _operator(self, target: object) -> str:
         if target not in self.operators:
             self.operators[target] = f"f{len(self.operators)}"
+            faster = self._faster and self._faster(target)
             called = bound(target) if isinstance(target, torch._ops.OpOverload) else target
-            self.scope[self.operators[target]] = (self._faster and self._faster(called)) or called
+            self.scope[self.operators[target]] = faster or called
         return self.operators[target]
 
     def _argument(self, value: object, lines: list[str], seen: str) -> str:

@@ -28,9 +28,11 @@ the kernel, the indices of its tensors among the arguments, where its own begin 
 interleaved group from it on. `numbers` are indices among the numbers that are given; then come the total counts
 (`backends.program.launch_groups`).
 
-`Operator(address, function, library)` is one of torch's functions with `out`. It is computed by `int k(void *const
-*pointers, const int64_t *numbers, int64_t count)`, or by torch if that returns 0. Of each tensor, `out` is the last, it
-is given the type of elements, the rank, and sizes and strides up to rank 4.
+`Operator(address, function, names, results, library)` is one of torch's functions, called with arguments of these names
+last. `int k(void **pointers, int64_t *numbers, int64_t given)` computes it; where that returns 0, torch does. Numbers
+are those of each argument and each result behind them: the type of elements, the rank, and sizes and strides up to rank
+4; or the bits of a Python number. With results, the first call describes them, and has no pointers to them; without,
+the last argument is returned.
 
 `Program` is a whole graph of kernels (`backends.cpu.launcher.program`), `Entry` finds the program for a call
 (`backends.cpu.launcher.entry`).
@@ -67,9 +69,8 @@ PARTS: Final = (
     *("ranges", "module"),
 )
 """The text of the module, in the order in which each uses what is before it."""
-OPERAND: Final = f"OPERAND = 10, RANK = 1, SIZE = 2, STRIDE = 6, F32 = {2 << 8 | 32}"
-"""The numbers of an operand of an `Operator`, for C: their count, the indices of some, the type of float32."""
-
+OPERAND: Final = f"OPERAND = 10, RANK = 1, SIZE = 2, STRIDE = 6, F32 = {2 << 8 | 32}, I64 = {64}"
+"""The numbers of an operand of an `Operator`, for C: their count, the indices of some, types of elements."""
 
 Made = TypeVar("Made", covariant=True)
 

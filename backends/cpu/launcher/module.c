@@ -30,7 +30,8 @@ static PyObject *bind(PyObject *module, PyObject *args) {
     torch.negative = PyUnicode_InternFromString("is_neg");
     torch.count = PyUnicode_InternFromString("numel");
     torch.level = PyUnicode_InternFromString("_current_level");
-    if (!torch.data_pointer || !torch.is_cpu || !torch.negative || !torch.count || !torch.level) return NULL;
+    torch.dtype = PyUnicode_InternFromString("dtype");
+    if (!torch.data_pointer || !torch.is_cpu || !torch.negative || !torch.count || !torch.level || !torch.dtype) return NULL;
     torch.forward_ad = Py_NewRef(forward_ad);
     torch.unreadable = Py_NewRef(unreadable);
     torch.unwatched = Py_NewRef(unwatched);

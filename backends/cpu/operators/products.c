@@ -30,7 +30,7 @@ static void along_depth(const Product *p, int64_t row, int64_t rows)
 
 /* Operands as the launcher passes them: bias, x, w and out, of which the first may be missing. 0 for those that torch
    should multiply. */
-int product(void *const *pointers, const int64_t *numbers, int64_t count)
+int product(void **pointers, int64_t *numbers, int64_t count)
 {
     const int64_t *bias = count == 4 ? numbers : (const int64_t *)0;
     const int64_t *x = numbers + (count - 3) * OPERAND, *w = x + OPERAND, *out = w + OPERAND;

@@ -1,61 +1,25 @@
-"""Small matrix products in C: with few elements, torch's `mm` and `addmm` take longer than what they compute.
+"""The C text of blocks of a matrix product, in registers: some rows by four vectors, or by one.
 
-    >>> import torch
-    >>> from backends.cpu.products import operator
-    >>> x, w, out = torch.ones(2, 3), torch.ones(3, 4), torch.empty(2, 4)
-    >>> multiply = operator(torch.mm)
-    >>> _ = torch.mm(x, w, out=out) if multiply is None else multiply(x, w, out=out)
-    >>> out[0]
-    tensor([3., 3., 3., 3.])
-
-The callable is torch's, and reads its tensors by the launcher before; torch's own function is called for larger
-products, for other types of elements and layouts, and for what is no plain tensor.
+>>> from backends.cpu.operators.products import blocks
+>>> "static void columns_1_4(const Product *p, int64_t row, int64_t j, int64_t n)" in blocks()
+True
 """
 
 from __future__ import annotations
 
-import ctypes
-from functools import cache
 from itertools import product
-from pathlib import Path
-from typing import Final
 
-import torch
-
-from backends.backend import Operator
-from backends.cpu.compiler import compile_source, load
-from backends.cpu.launcher import OPERAND, launcher
-from backends.cpu.vector import AVX512, PLAIN, instruction_set, lanes_for, source
-from shapes.guards.toolchain import Unavailable
-
-MOST: Final = 1 << 20
-"""Multiplications: more are as fast by torch."""
-PRODUCTS: Final[tuple[object, ...]] = (torch.mm, torch.addmm)
+from backends.cpu.vector import AVX512, instruction_set
 
 
-@cache
-def operator(target: object) -> Operator | None:
-    """The callable for one of torch's functions, called with `out`; None if there is none here."""
-    if target not in PRODUCTS or instruction_set() is PLAIN:  # it multiplies and adds in two steps
-        return None
-    native, path = launcher(), compile_source(text())
-    if isinstance(native, Unavailable) or isinstance(path, Unavailable):
-        return None
-    library = load(path)
-    address = ctypes.cast(library.product, ctypes.c_void_p).value
-    return native.Operator(address, target, library)
+def rows_of_block() -> int:
+    """The rows of a block: its sums and a vector of each operand fill the registers."""
+    return 4 if instruction_set() is AVX512 else 2
 
 
-# ---------------------------------------------------------------------- C
-
-
-def text() -> str:
-    """The C file: blocks of some rows and of one, by some columns and by one."""
-    rows = 4 if instruction_set() is AVX512 else 2
-    blocks = [along_columns(*sizes) + along_depth(*sizes) for sizes in product((rows, 1), (4, 1))]
-    body = (Path(__file__).parent / "products.c").read_text().replace("@BLOCKS@", "\n".join(blocks))
-    head = f"enum {{ ROWS = {rows}, MOST = {MOST}, {OPERAND} }};\n"
-    return source([(lanes_for(4), head + body)])
+def blocks() -> str:
+    """Blocks of these rows and of one, by four vectors or columns and by one."""
+    return "\n".join([along_columns(*each) + along_depth(*each) for each in product((rows_of_block(), 1), (4, 1))])
 
 
 def along_columns(rows: int, vectors: int) -> str:
