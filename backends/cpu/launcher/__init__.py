@@ -31,8 +31,8 @@ interleaved group from it on. `numbers` are indices among the numbers that are g
 `Operator(address, function, names, results, library)` is one of torch's functions, called with arguments of these names
 last. `int k(void **pointers, int64_t *numbers, int64_t given)` computes it; where that returns 0, torch does. Numbers
 are those of each argument and each result behind them: the type of elements, the rank, and sizes and strides up to rank
-4; or the bits of a Python number. With results, the first call describes them, and has no pointers to them; without,
-the last argument is returned.
+4; or the bits of a Python number. Without pointers it only says whether it would compute it, and describes the results.
+One that makes none returns its last argument.
 
 `Program` is a whole graph of kernels (`backends.cpu.launcher.program`), `Entry` finds the program for a call
 (`backends.cpu.launcher.entry`).
@@ -56,7 +56,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar, cast
 
 from backends import Unreadable
-from backends.backend import Launch, Operator
+from backends.backend import Launch
 from backends.cpu.launcher.numbers import with_operations
 from shapes.guards.extension_modules import build
 from shapes.guards.toolchain import Unavailable
@@ -105,12 +105,28 @@ class NativeProgram(Protocol):
     def __call__(self, *arguments: object) -> object: ...
 
 
+class NativeOperator:
+    """One of torch's functions in C.
+
+    Attributes:
+        names: of the arguments that are given by name, the last ones.
+        results: how many it makes.
+    """
+
+    names: tuple[str, ...]
+    results: int
+
+    def __init__(self, *arguments: object) -> None: ...
+
+    def __call__(self, *arguments: object, **named: object) -> object: ...
+
+
 class Launcher(Protocol):
     """The extension module: its types."""
 
     Kernel: Make[Launch]
     Kernels: Make[Launch]
-    Operator: Make[Operator]
+    Operator: type[NativeOperator]
     Program: Make[NativeProgram]
     Entry: Make[Callable[[tuple[object, ...], Mapping[str, object]], object]]
     Apart: Make[Callable[[Sequence[object]], bool | None]]
@@ -176,4 +192,4 @@ def interleaved_by(launch: object) -> int:
     return int(getattr(launch, "kernels", 1))
 
 
-__all__ = ["Launcher", "NativeProgram", "Unavailable", "allocating", "interleaved_by", "launcher"]
+__all__ = ["Launcher", "NativeOperator", "NativeProgram", "Unavailable", "allocating", "interleaved_by", "launcher"]

@@ -57,6 +57,7 @@ static int prepare(PyObject *module) {
     }
     kernel_type = types[0];
     program_type = types[1];
+    operator_type = types[5];
     return 0;
 }
 

@@ -1,7 +1,7 @@
 /* ------------------------------------------------------------------ Operator: a function of torch, in C for some tensors */
 
-/* Of each operand `OPERAND` numbers: its type of elements, its rank, its sizes and strides; or NUMBER and the bits of a
-   double. */
+/* Of each operand `OPERAND` numbers: its type of elements, its rank, its sizes and strides; or NO_TENSOR and the bits of a
+   double. Without pointers, it is only told whether it is computed here, and results are described. */
 enum { MOST_RANK = 4, OPERAND = 2 + 2 * MOST_RANK, MOST_OPERANDS = 8, NO_TENSOR = -1 };
 typedef int (*Direct)(void **pointers, int64_t *numbers, int64_t given);
 
@@ -72,7 +72,7 @@ static PyObject *computed(const Operator *operator, PyObject *const *args, Py_ss
     for (Py_ssize_t place = 0; place < given; place++)
         if (!read_operand(args[place], watched, &pointers[place], &numbers[place * OPERAND])) return NULL;
     if (!operator->results) return operator->direct(pointers, numbers, given) ? Py_NewRef(args[given - 1]) : NULL;
-    if (!operator->direct(pointers, numbers, given)) return NULL;
+    if (!operator->direct(NULL, numbers, given)) return NULL;
     for (Py_ssize_t place = 0; place < operator->results; place++)
         if (!(results[place] = made_like(args[0], &numbers[(given + place) * OPERAND], &pointers[given + place]))) goto failed;
     if (!operator->direct(pointers, numbers, given)) goto failed;
@@ -116,6 +116,12 @@ static PyObject *new_operator(PyTypeObject *type, PyObject *args, PyObject *name
     return (PyObject *)made;
 }
 
-OWNER_TYPE(operator, Operator, owner_free, owner_members,
+static PyTypeObject *operator_type;
+static PyMemberDef operator_members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(Owner, call), READONLY, NULL},
+    {"names", T_OBJECT_EX, offsetof(Operator, names), READONLY, "The arguments that are given by name."},
+    {"results", T_PYSSIZET, offsetof(Operator, results), READONLY, "How many results it makes."},
+    {NULL, 0, 0, 0, NULL}};
+OWNER_TYPE(operator, Operator, owner_free, operator_members,
            "A function of torch, computed here where its tensors are plain and small.");
 

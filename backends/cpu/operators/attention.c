@@ -69,7 +69,7 @@ int attention(void **pointers, int64_t *numbers, int64_t given)
     if (batch > most || heads > most || queries > most || width > most) return 0;
     if (batch * heads > most || batch * heads * queries > most || batch * heads * queries * keys * width > most) return 0;
     const int64_t by_place = heads * width;
-    if (!pointers[6]) {
+    if (!pointers) {
         const int64_t described[] = {F32, 4, batch, heads, queries, width, queries * by_place, width, by_place, 1,
                                      F32, 3, batch, heads, queries, 0, queries * heads, 1, heads, 0};
         for (int64_t place = 0; place < 2 * OPERAND; place++) out[place] = described[place];

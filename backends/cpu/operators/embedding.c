@@ -11,7 +11,7 @@ int embedding(void **pointers, int64_t *numbers, int64_t given)
         if (index[STRIDE + axis] != count && index[SIZE + axis] != 1) return 0;
     }
     if (count * width > MOST) return 0;
-    if (!pointers[2]) {
+    if (!pointers) {
         out[0] = matrix[0], out[RANK] = index[RANK] + 1;
         out[SIZE + index[RANK]] = width, out[STRIDE + index[RANK]] = 1;
         for (int64_t axis = index[RANK]; axis-- > 0; step *= out[SIZE + axis])

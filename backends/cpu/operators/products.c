@@ -37,8 +37,7 @@ int product(void **pointers, int64_t *numbers, int64_t count)
     for (int64_t place = 0; place < count; place++)
         if (numbers[place * OPERAND] != F32) return 0;
     if (x[RANK] != 2 || w[RANK] != 2 || out[RANK] != 2) return 0;
-    Product made = {pointers[count - 1], bias ? pointers[0] : (void *)0, pointers[count - 3], pointers[count - 2],
-                    x[SIZE], w[SIZE + 1], x[SIZE + 1], out[STRIDE], x[STRIDE], x[STRIDE + 1], w[STRIDE], w[STRIDE + 1]};
+    Product made = {0, 0, 0, 0, x[SIZE], w[SIZE + 1], x[SIZE + 1], out[STRIDE], x[STRIDE], x[STRIDE + 1], w[STRIDE], w[STRIDE + 1]};
     const Product *p = &made;
     if (p->rows * p->columns * p->depth > MOST || p->rows > MOST || p->columns > MOST || p->depth > MOST) return 0;
     if (w[SIZE] != p->depth || out[SIZE] != p->rows || out[SIZE + 1] != p->columns) return 0;
@@ -46,6 +45,9 @@ int product(void **pointers, int64_t *numbers, int64_t count)
     if (bias && (bias[RANK] != 1 || bias[SIZE] != p->columns || (bias[STRIDE] != 1 && p->columns > 1))) return 0;
     const int is_along = p->w_column == 1 || p->columns == 1;
     if (!is_along && (p->w_deep != 1 || p->x_deep != 1)) return 0;
+    if (!pointers) return 1;
+    made.out = pointers[count - 1], made.x = pointers[count - 3], made.w = pointers[count - 2];
+    made.bias = bias ? pointers[0] : (void *)0;
     for (int64_t row = 0; row < p->rows;) {
         const int64_t rows = p->rows - row >= ROWS ? ROWS : 1;
         is_along ? along_columns(p, row, rows) : along_depth(p, row, rows);

@@ -121,7 +121,11 @@ def native_variant(
     if _returns_detached_beside(variant):
         raise NotNative("a tensor is returned beside a detached one in the same memory")
     description = _description(arguments, variant, check)
-    return _made(arguments, variant, given, description), description
+    made = _made(arguments, variant, given, description)
+    passed = [given[arguments.leaves[place].name] for place in (*made.tensors, *made.integers)]
+    if description.has_operators and made.program(*passed) is NotImplemented:
+        raise NotNative("its operators are faster by torch")
+    return made, description
 
 
 def calling_variant(
@@ -152,9 +156,7 @@ def calling_variant(
     return _made(arguments, variant, given, description)
 
 
-def _made(
-    arguments: GraphArguments, variant: Traced, given: Mapping[str, Any], description: Description
-) -> Variant:
+def _made(arguments: GraphArguments, variant: Traced, given: Mapping[str, Any], description: Description) -> Variant:
     """A variant for the launcher."""
     if given["autocast"] is not None:
         raise NotNative("autocast is on")
