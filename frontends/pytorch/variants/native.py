@@ -25,6 +25,7 @@ from backends.cpu.launcher.entry import EVERYTHING, Asks, Call, Form, Leaf, Vari
 from backends.cpu.launcher.program import Description, Fixed, TensorArgument, make_native
 from backends.cpu.launcher.whole_graph import described
 from frontends.pytorch.graphs.form import in_graph
+from frontends.pytorch.graphs.outputs import View
 from frontends.pytorch.recording.inputs import STATIC
 from frontends.pytorch.variant import Variant as Traced
 from frontends.pytorch.variants.arguments import GraphArguments
@@ -202,6 +203,19 @@ def _description(arguments: GraphArguments, variant: Traced, check: Check) -> De
         outputs=[
             output if in_graph(value) else Fixed(value) for output, value in zip(by_place.outputs, variant.outputs)
         ],
-        structure=list,
+        structure=_views(variant),
         guards=check,
     )
+
+
+def _views(variant: Traced) -> Callable[[list[object]], object]:
+    """Make views of nobody's tensor of the results that are views in eager torch."""
+    how = () if variant.relations is None else variant.relations.how
+    hidden = [(place, each) for place, each in enumerate(how) if isinstance(each, View) and each.of == "hidden"]
+
+    def viewed(values: list[object]) -> list[object]:
+        for place, view in hidden:
+            values[place] = view.made(values[place], (), values, len(values))
+        return values
+
+    return viewed if hidden else list
