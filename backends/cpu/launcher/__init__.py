@@ -29,10 +29,10 @@ interleaved group from it on. `numbers` are indices among the numbers that are g
 (`backends.program.launch_groups`).
 
 `Operator(address, function, names, results, library)` is one of torch's functions, called with arguments of these names
-last. `int k(void **pointers, int64_t *numbers, int64_t given)` computes it; where that returns 0, torch does. Numbers
-are those of each argument and each result behind them: the type of elements, the rank, and sizes and strides up to rank
-4; or the bits of a Python number. Without pointers it only says whether it would compute it, and describes the results.
-One that makes none returns its last argument.
+last, or without the first of them. `int k(void **pointers, int64_t *numbers, int64_t given)` computes it; where that
+returns 0, torch does. Numbers are those of each argument and each result behind them: the type of elements, the rank,
+and sizes and strides up to rank 4; or the bits of a Python number. Without pointers it only says whether it would
+compute it, and describes the results. One that makes none returns its last argument.
 
 `Program` is a whole graph of kernels (`backends.cpu.launcher.program`), `Entry` finds the program for a call
 (`backends.cpu.launcher.entry`).

@@ -2,7 +2,7 @@
 
 /* Of each operand `OPERAND` numbers: its type of elements, its rank, its sizes and strides; or NO_TENSOR and the bits of a
    double. Without pointers, it is only told whether it is computed here, and results are described. */
-enum { MOST_RANK = 4, OPERAND = 2 + 2 * MOST_RANK, MOST_OPERANDS = 8, NO_TENSOR = -1 };
+enum { MOST_RANK = 4, OPERAND = 2 + 2 * MOST_RANK, MOST_OPERANDS = 10, NO_TENSOR = -1 };
 typedef int (*Direct)(void **pointers, int64_t *numbers, int64_t given);
 
 typedef struct {
@@ -89,9 +89,10 @@ failed:
 static PyObject *call_operator(PyObject *self, PyObject *const *args, size_t flags, PyObject *keywords) {
     const Operator *operator = (const Operator *)self;
     Py_ssize_t named = keywords ? PyTuple_GET_SIZE(keywords) : 0;
-    int is_known = named == PyTuple_GET_SIZE(operator->names);
+    Py_ssize_t missing = PyTuple_GET_SIZE(operator->names) - named;
+    int is_known = missing >= 0 && (named || !PyTuple_GET_SIZE(operator->names));
     for (Py_ssize_t place = 0; is_known && place < named; place++)
-        is_known = !PyUnicode_Compare(PyTuple_GET_ITEM(keywords, place), PyTuple_GET_ITEM(operator->names, place));
+        is_known = !PyUnicode_Compare(PyTuple_GET_ITEM(keywords, place), PyTuple_GET_ITEM(operator->names, missing + place));
     PyObject *found = is_known ? computed(operator, args, PyVectorcall_NARGS(flags) + named) : NULL;
     if (found || PyErr_Occurred()) return found;
     return PyObject_Vectorcall(operator->otherwise, args, flags, keywords);
@@ -119,7 +120,7 @@ static PyObject *new_operator(PyTypeObject *type, PyObject *args, PyObject *name
 static PyTypeObject *operator_type;
 static PyMemberDef operator_members[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(Owner, call), READONLY, NULL},
-    {"names", T_OBJECT_EX, offsetof(Operator, names), READONLY, "The arguments that are given by name."},
+    {"names", T_OBJECT_EX, offsetof(Operator, names), READONLY, "The arguments given by name, of which the first may be missing."},
     {"results", T_PYSSIZET, offsetof(Operator, results), READONLY, "How many results it makes."},
     {NULL, 0, 0, 0, NULL}};
 OWNER_TYPE(operator, Operator, owner_free, operator_members,

@@ -128,7 +128,9 @@ def _operator(call: Call, host: Host) -> tuple[NativeOperator, list[object]]:
     target = call.target if call.into is None else call.into
     found, native = host.scope.get(host.operators.get(target, "")), launcher()
     names = (*call.named, *(("out",) if call.into is not None else ()))
-    if isinstance(native, Unavailable) or not isinstance(found, native.Operator) or names != found.names:
+    if isinstance(native, Unavailable) or not isinstance(found, native.Operator):
+        raise NotNative("there are calls of operators")
+    if names != found.names[len(found.names) - len(names) :]:
         raise NotNative("there are calls of operators")
     if call.writes or call.aliases is not None or call.checked is not None or call.guards:
         raise NotNative("an operator does more than compute")

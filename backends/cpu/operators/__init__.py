@@ -43,11 +43,12 @@ OPERATORS: Final[dict[object, tuple[str, object, tuple[str, ...], int]]] = {
     aten._scaled_dot_product_flash_attention_for_cpu.default: (
         "attention",
         aten._scaled_dot_product_flash_attention_for_cpu.default._op,
-        ("scale",),
+        ("attn_mask", "scale"),
         2,
     ),
 }
-"""The function in C, torch's function, the arguments that are given by name, and how many results are made."""
+"""The function in C, torch's function, the arguments that are given by name, of which the first may be missing, and how
+many results are made."""
 
 NUMBER: Final = """
 static double number(const int64_t *operand)

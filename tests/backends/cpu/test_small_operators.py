@@ -6,6 +6,7 @@ from itertools import product
 
 import pytest
 import torch
+from torch.nn import functional as F
 
 from backends.cpu.operators import KEYS, MOST, operator, text
 
@@ -100,6 +101,30 @@ def test_attention(is_causal, layout):
         for ours, torchs in zip(found, expected, strict=True):
             torch.testing.assert_close(ours, torchs, atol=1e-5, rtol=1e-5)
         assert found[0].transpose(1, 2).is_contiguous()
+
+
+@needs_c
+def test_attention_with_a_mask_or_shared_heads():
+    """A mask is added at another place, or a head of queries has another head of keys."""
+    attend = operator(FUSED)
+    for kept, places in product((1, 2, 4), (1, 5)):
+        q, (k, v) = heads(2, 4, places, 16, "places"), [heads(2, kept, 9, 16, "heads") for _ in range(2)]
+        for ours, torchs in zip(attend(q, k, v, 0.0, False, scale=0.3), FUSED(q, k, v, 0.0, False, scale=0.3)):
+            torch.testing.assert_close(ours, torchs)
+    q, (k, v) = heads(2, 4, 5, 16, "places"), [heads(2, 4, 9, 16, "heads") for _ in range(2)]
+    for sizes in ((2, 4, 5, 9), (1, 4, 5, 9), (2, 1, 1, 9), (1, 1, 5, 9)):
+        mask = torch.randn(sizes)
+        for each in (mask, mask.expand(2, 4, 5, 9), mask.masked_fill(mask > 1, torch.finfo().min)):
+            found = attend(q, k, v, 0.0, False, attn_mask=each, scale=0.3)
+            expected = F.scaled_dot_product_attention(q, k, v, each, scale=0.3)
+            torch.testing.assert_close(found[0], expected, atol=1e-5, rtol=1e-5)
+    hidden = torch.zeros(2, 4, 5, 9).masked_fill(torch.rand(2, 4, 5, 9) > 0.8, -float("inf"))
+    for other in (hidden, torch.zeros(5, 9), torch.zeros(2, 4, 5, 9, dtype=torch.float64)):
+        try:
+            expected = FUSED(q, k, v, 0.0, False, attn_mask=other, scale=0.3)
+        except RuntimeError:
+            continue
+        torch.testing.assert_close(attend(q, k, v, 0.0, False, attn_mask=other, scale=0.3), expected)
 
 
 @needs_c

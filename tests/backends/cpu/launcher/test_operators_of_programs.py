@@ -6,9 +6,11 @@ import pytest
 import torch
 from torch.nn import functional as F
 
+from backends.cpu.operators import operator
 from frontends.pytorch.variants.compiled_graph import CompiledGraph
 
 WEIGHT, BIAS = torch.randn(6, 8), torch.randn(8)
+needs_c = pytest.mark.skipif(operator(torch.mm) is None, reason="there is no compiler, or no fused multiply-add")
 
 
 def linear(x, w, b):
@@ -45,6 +47,7 @@ def results_of(function, args):
     return found if isinstance(found, tuple) else (found,)
 
 
+@needs_c
 @pytest.mark.parametrize("function", [linear, chained, of_views, attended, embedded])
 def test_values(function):
     """An operand begins elsewhere or has another layout, or a temporary is overwritten before it is read."""
@@ -59,6 +62,7 @@ def test_values(function):
     assert graph.native.programs
 
 
+@needs_c
 def test_what_is_left_to_torch():
     """Many elements, or indices out of range, are not left to the Python host and torch."""
     graph = compiled(chained)
