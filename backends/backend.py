@@ -1,4 +1,4 @@
-"""A backend: a protocol of eight attributes, of which three have no default.
+"""A backend: a protocol of nine attributes, of which three have no default.
 
     >>> import torch
     >>> from backends import cpu
@@ -15,7 +15,7 @@
 
 A frontend lowers a graph to a `Program`; `backends.program.host` schedules it, asks the backend for a launch of each
 kernel, plans the memory and generates the host function. So a backend compiles kernels and allocates memory, and says
-what else it can do. A class that inherits from `Backend` has the defaults; a module with all eight attributes is a
+what else it can do. A class that inherits from `Backend` has the defaults; a module with all nine attributes is a
 backend as well. `backends.testing.conformance` tests either.
 
 A backend that runs graphs operator by operator emits no kernels: it is a `GraphBackend`, as `backends.eager` is.
@@ -39,6 +39,12 @@ Run: TypeAlias = Callable[[Sequence[object]], Sequence[object]]
 """The function that runs a graph: from its inputs, as one sequence, to its outputs."""
 LargeMemory: TypeAlias = "tuple[int, Callable[[torch.Tensor], None]]"
 Pool: TypeAlias = "Callable[[int, Sizes, Sizes, torch.dtype], torch.Tensor]"
+
+
+class Operator(Protocol):
+    """A callable in the place of one of torch's, with the same arguments and result."""
+
+    def __call__(self, *arguments: object, **named: object) -> object: ...
 
 
 class Launch(Protocol):
@@ -100,6 +106,11 @@ class Backend(Protocol):
         it to `allocate`."""
         return None
 
+    @property
+    def operator(self) -> Callable[[object], Operator | None] | None:
+        """Finds a faster callable for an operator that programs call; None where torch's is as fast."""
+        return None
+
 
 class GraphBackend(Protocol):
     """A backend that runs graphs without kernels."""
@@ -109,7 +120,7 @@ class GraphBackend(Protocol):
 
 
 AnyBackend: TypeAlias = Backend | GraphBackend
-REQUIRED = ("device", "allocate", "kernels", "interchanges", "threads", "combine", "large", "pooled")
+REQUIRED = ("device", "allocate", "kernels", "interchanges", "threads", "combine", "large", "pooled", "operator")
 
 
 def missing_from(backend: object) -> list[str]:

@@ -29,7 +29,7 @@ from typing import Final
 
 import torch
 
-from backends.backend import Backend, Combine, LargeMemory, Launch, Pool, Sizes
+from backends.backend import Backend, Combine, LargeMemory, Launch, Operator, Pool, Sizes
 from backends.decisions.questions import Decisions
 from backends.loops.affine import Affine
 from backends.loops.kernels import Apply, Buffer, Constant, IndexValue, Kernel, Load, Reduced, Scalar, SizeValue, walk
@@ -213,6 +213,7 @@ class Interpreted(Backend):
     combine: Combine | None = None
     large: LargeMemory | None = None
     pooled: Pool | None = None
+    operator: Callable[[object], Operator | None] | None = None
 
     def kernels(self, scheduled: Sequence[Kernel], decisions: Decisions, /) -> Sequence[Launch]:
         return interpreted(scheduled)

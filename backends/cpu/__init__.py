@@ -34,6 +34,7 @@ from backends.cpu.compiler import compile_all, load
 from backends.cpu.emission import file_source
 from backends.cpu.launcher import Launcher, allocating, interleaved_by
 from backends.cpu.launcher import launcher as launching
+from backends.cpu.operators import operator
 from backends.cpu.pages import LARGE, in_large_pages, pooled
 from backends.decisions.questions import Decisions
 from backends.loops.kernels import Kernel
@@ -102,4 +103,4 @@ def _address(library: ctypes.CDLL, name: str) -> int:
     return address
 
 
-__all__ = ["allocate", "combine", "device", "interchanges", "kernels", "large", "pooled", "threads"]
+__all__ = ["allocate", "combine", "device", "interchanges", "kernels", "large", "operator", "pooled", "threads"]

@@ -144,9 +144,10 @@ def _meant(found: Sequence[Any], constants: Sequence[torch.Tensor]) -> object:  
             return CONSTANTS[text]
         case ["operator", str() as name, str() as overload] if name.startswith("aten::"):
             packet = getattr(torch.ops.aten, name.removeprefix("aten::"))
-            return getattr(packet, overload or "default")._op
+            target = getattr(packet, overload or "default")
+            return cpu.operator(target) or target._op
         case ["torch", str() as name]:
-            return getattr(torch, name)
+            return cpu.operator(getattr(torch, name)) or getattr(torch, name)
         case ["function", str() as module, str() as name] if module.startswith(OURS):
             return getattr(sys.modules[module], name)
     raise LookupError(f"an unknown reference: {found!r}")

@@ -104,6 +104,7 @@ class Host:
         self.scope.update(zip(self._kernels.values(), launches))
         self._gives_threads = backend.threads is not None and bool(self._kernels)
         self._combine = backend.combine
+        self._faster = backend.operator
         self.launch_groups: dict[str, list[object]] = {}
         self.operators: dict[object, str] = {}
         self._names: dict[Buffer, str] = {buffer: f"x{place}" for place, buffer in enumerate(program.inputs)}
@@ -299,7 +300,9 @@ class Host:
     def _operator(self, target: object) -> str:
         if target not in self.operators:
             self.operators[target] = f"f{len(self.operators)}"
-            self.scope[self.operators[target]] = bound(target) if isinstance(target, torch._ops.OpOverload) else target
+            faster = self._faster and self._faster(target)
+            called = bound(target) if isinstance(target, torch._ops.OpOverload) else target
+            self.scope[self.operators[target]] = faster or called
         return self.operators[target]
 
     def _argument(self, value: object, lines: list[str], seen: str) -> str:

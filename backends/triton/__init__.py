@@ -54,6 +54,7 @@ large: Final = None
 pooled: Final = None
 """Torch pools memory of a device by itself."""
 combine: Final = None
+operator: Final = None
 threads: Final = None
 interchanges: Final = False
 """Programs of a grid are independent, and have no accumulators in common."""
@@ -91,4 +92,4 @@ def kernels(scheduled: Sequence[Kernel], decisions: Decisions) -> list[BackendLa
     return [launch.function for launch in launches]
 
 
-__all__ = ["allocate", "combine", "device", "interchanges", "kernels", "large", "pooled", "threads"]
+__all__ = ["allocate", "combine", "device", "interchanges", "kernels", "large", "operator", "pooled", "threads"]

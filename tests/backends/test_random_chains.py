@@ -22,6 +22,7 @@ BY_TORCH = SimpleNamespace(
     interchanges=True,
     large=None,
     pooled=None,
+    operator=None,
     combine=None,
 )
 

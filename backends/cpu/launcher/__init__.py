@@ -28,6 +28,12 @@ the kernel, the indices of its tensors among the arguments, where its own begin 
 interleaved group from it on. `numbers` are indices among the numbers that are given; then come the total counts
 (`backends.program.launch_groups`).
 
+`Operator(address, function, names, results, library)` is one of torch's functions, called with arguments of these names
+last, or without the first of them. `int k(void **pointers, int64_t *numbers, int64_t given)` computes it; where that
+returns 0, torch does. Numbers are those of each argument and each result behind them: the type of elements, the rank,
+and sizes and strides up to rank 4; or the bits of a Python number. Without pointers it only says whether it would
+compute it, and describes the results. One that makes none returns its last argument.
+
 `Program` is a whole graph of kernels (`backends.cpu.launcher.program`), `Entry` finds the program for a call
 (`backends.cpu.launcher.entry`).
 
@@ -59,10 +65,12 @@ if TYPE_CHECKING:
     import torch
 
 PARTS: Final = (
-    *("dlpack", "reading", "owners", "kernel", "numbers", "program", "making", "several", "entry", "ranges", "module"),
+    *("dlpack", "reading", "owners", "kernel", "operator", "numbers", "program", "making", "several", "entry"),
+    *("ranges", "module"),
 )
 """The text of the module, in the order in which each uses what is before it."""
-
+OPERAND: Final = f"OPERAND = 10, RANK = 1, SIZE = 2, STRIDE = 6, F32 = {2 << 8 | 32}, I64 = {64}"
+"""The numbers of an operand of an `Operator`, for C: their count, the indices of some, types of elements."""
 
 Made = TypeVar("Made", covariant=True)
 
@@ -97,11 +105,28 @@ class NativeProgram(Protocol):
     def __call__(self, *arguments: object) -> object: ...
 
 
+class NativeOperator:
+    """One of torch's functions in C.
+
+    Attributes:
+        names: of the arguments that are given by name, the last ones.
+        results: how many it makes.
+    """
+
+    names: tuple[str, ...]
+    results: int
+
+    def __init__(self, *arguments: object) -> None: ...
+
+    def __call__(self, *arguments: object, **named: object) -> object: ...
+
+
 class Launcher(Protocol):
     """The extension module: its types."""
 
     Kernel: Make[Launch]
     Kernels: Make[Launch]
+    Operator: type[NativeOperator]
     Program: Make[NativeProgram]
     Entry: Make[Callable[[tuple[object, ...], Mapping[str, object]], object]]
     Apart: Make[Callable[[Sequence[object]], bool | None]]
@@ -167,4 +192,4 @@ def interleaved_by(launch: object) -> int:
     return int(getattr(launch, "kernels", 1))
 
 
-__all__ = ["Launcher", "NativeProgram", "Unavailable", "allocating", "interleaved_by", "launcher"]
+__all__ = ["Launcher", "NativeOperator", "NativeProgram", "Unavailable", "allocating", "interleaved_by", "launcher"]

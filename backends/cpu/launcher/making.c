@@ -24,17 +24,35 @@ static const Launch *fill_launches(PyObject *launches, Py_ssize_t buffers, Py_ss
     for (Py_ssize_t place = 0; place < count; place++) {
         PyObject *given, *its_buffers, *checks = NULL;
         Launch each;
-        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(launches, place), "O!Oii|O!", kernel_type, &given, &its_buffers,
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(launches, place), "OO!ii|O!", &given, &PyTuple_Type, &its_buffers,
                               &each.first_number, &each.kernels, &PyTuple_Type, &checks))
             return NULL;
+        int is_operator = Py_TYPE(given) == operator_type;
+        if (!is_operator && Py_TYPE(given) != kernel_type)
+            return (const Launch *)PyErr_Format(PyExc_TypeError, "launch %zd is of no kernel", place);
         each.checks = checks ? (int32_t)PyTuple_GET_SIZE(checks) : 0;
         each.check = checks ? small_integers(checks, buffers, block, used) : NULL;
         if (checks && !each.check) return NULL;
         if (!(each.buffers = small_integers(its_buffers, buffers, block, used))) return NULL;
+        each.tensors = (int32_t)PyTuple_GET_SIZE(its_buffers);
+        if (is_operator) {
+            const Operator *operator = (const Operator *)given;
+            Py_ssize_t needed = each.tensors * (Py_ssize_t)(OPERAND + 1);
+            each.function = NULL;
+            each.interleaved = NULL;
+            each.direct = operator->direct;
+            each.given = each.tensors - operator->results;
+            if (each.given < 1 || each.tensors > MOST_OPERANDS || each.kernels != 1 || each.first_number < 0 ||
+                each.first_number + needed > numbers)
+                return (const Launch *)PyErr_Format(PyExc_ValueError, "launch %zd does not fit its operator", place);
+            if (found) found[place] = each;
+            continue;
+        }
         const Kernel *kernel = (const Kernel *)given;
+        each.direct = NULL;
+        each.given = 0;
         each.function = kernel->function;
         each.interleaved = each.kernels > 1 ? kernel->interleaved : NULL;
-        each.tensors = (int32_t)PyTuple_GET_SIZE(its_buffers);
         int is_group = each.kernels > 1 && each.kernels <= MOST_INTERLEAVED && each.kernels <= count - place &&
                        each.kernels == kernel->kernels;
         if ((each.kernels != 1 && !is_group) || each.tensors != kernel->tensors || each.tensors > ON_STACK ||
@@ -134,6 +152,9 @@ static int fill_program(void *self, PyObject *args, char *block, size_t *used) {
     made->buffers = made->tensors + made->constants + made->made + made->scratch;
     made->launch = fill_launches(launches, made->buffers, made->numbers, block, used);
     if (!made->launch) return -1;
+    made->operators = 0;
+    for (Py_ssize_t place = 0; block && place < made->launches; place++)
+        made->operators |= made->launch[place].direct != NULL;
     made->expected = expect;
     Step *step = take(block, used, (size_t)made->steps * sizeof *step);
     for (Py_ssize_t place = 0; place < made->steps; place++) {

@@ -30,7 +30,8 @@ static PyObject *bind(PyObject *module, PyObject *args) {
     torch.negative = PyUnicode_InternFromString("is_neg");
     torch.count = PyUnicode_InternFromString("numel");
     torch.level = PyUnicode_InternFromString("_current_level");
-    if (!torch.data_pointer || !torch.is_cpu || !torch.negative || !torch.count || !torch.level) return NULL;
+    torch.dtype = PyUnicode_InternFromString("dtype");
+    if (!torch.data_pointer || !torch.is_cpu || !torch.negative || !torch.count || !torch.level || !torch.dtype) return NULL;
     torch.forward_ad = Py_NewRef(forward_ad);
     torch.unreadable = Py_NewRef(unreadable);
     torch.unwatched = Py_NewRef(unwatched);
@@ -45,7 +46,7 @@ static PyObject *bind(PyObject *module, PyObject *args) {
 }
 
 static PyType_Spec *const specifications[] = {&kernel_specification, &program_specification, &kernels_specification,
-                                              &entry_specification, &apart_specification};
+                                              &entry_specification, &apart_specification, &operator_specification};
 enum { TYPES = sizeof specifications / sizeof *specifications };
 
 static int prepare(PyObject *module) {
@@ -56,6 +57,7 @@ static int prepare(PyObject *module) {
     }
     kernel_type = types[0];
     program_type = types[1];
+    operator_type = types[5];
     return 0;
 }
 

@@ -19,9 +19,12 @@ typedef struct {
     PyObject *args;
 } Output;
 
-/* A kernel with its buffers and numbers; buffers are indexed: arguments, constants, new outputs, temporaries. */
+/* A kernel or an operator with its buffers and numbers: of an operator those of its operands, then how many bytes from the
+   start of its buffer each begins. Buffers are indexed: arguments, constants, new outputs, temporaries. */
 typedef struct {
     Function function;
+    Direct direct; /* of an operator; NULL of a kernel */
+    int64_t given; /* its arguments: its other operands are results */
     Interleaved interleaved; /* runs the group that starts here interleaved; NULL for none */
     const int32_t *buffers;
     int32_t tensors, first_number, kernels;
@@ -30,12 +33,14 @@ typedef struct {
 } Launch;
 
 typedef enum { ALONE, TUPLE, LIST, BUILT } Structure;
+enum { LARGE = 4 << 20 }; /* bytes */
 
 typedef struct {
     Owner owner;
     Py_ssize_t tensors, integers, constants, outputs, made, scratch, launches, steps, fixed, values, numbers, buffers;
     Py_ssize_t first_scratch; /* index of the first number that is a size in bytes */
     int threads;              /* whether torch's number of threads is needed */
+    int operators;            /* whether there are any */
     const Expected *expected; /* of the arguments, then of the constants */
     PyObject **constant;
     Output *output;
@@ -102,7 +107,7 @@ static PyObject *allocated(const Api *api, Output *output, const int64_t *number
 
 /* Advise huge pages for large fresh memory, as `backends.cpu.pages` does. */
 static void in_large_pages(void *memory, int64_t bytes) {
-    enum { LARGE = 4 << 20, PAGE = 1 << 16 };
+    enum { PAGE = 1 << 16 };
     if (bytes < LARGE) return;
 #ifdef MADV_HUGEPAGE
     uintptr_t start = ((uintptr_t)memory + PAGE - 1) & -(uintptr_t)PAGE;
@@ -155,7 +160,41 @@ static PyObject *structured(const Program *program, PyObject **results) {
     return built;
 }
 
-/* Run kernels; 0 where one of their checks fails, behind which none is run. */
+/* Whether all operators are computed here, and have results as planned; beside operators, temporaries are pooled where
+   they are large, which is for Python. */
+static int fits(const Program *program, const int64_t *numbers) {
+    const Launch *next = program->launch;
+    int64_t left = LARGE;
+    for (Py_ssize_t place = 0; program->operators && place < program->scratch; place++) {
+        const int64_t bytes = numbers[program->first_scratch + place];
+        if (bytes >= left) return 0;
+        if (bytes > 0) left -= bytes;
+    }
+    for (const Launch *end = next + program->launches; next < end; next++) {
+        if (!next->direct) continue;
+        const int64_t *planned = numbers + next->first_number;
+        int64_t described[MOST_OPERANDS * OPERAND];
+        memcpy(described, planned, (size_t)next->tensors * OPERAND * sizeof *described);
+        if (!next->direct(NULL, described, next->given)) return 0;
+        for (int64_t at = next->given * OPERAND; at < next->tensors * OPERAND; at += OPERAND) {
+            const int64_t rank = described[at + 1], *sizes = &described[at + 2], *strides = sizes + MOST_RANK;
+            if (memcmp(&described[at], &planned[at], (2 + (size_t)rank) * sizeof *described)) return 0;
+            for (int64_t axis = 0; axis < rank; axis++)
+                if (sizes[axis] != 1 && strides[axis] != planned[at + 2 + MOST_RANK + axis]) return 0;
+        }
+    }
+    return 1;
+}
+
+static int run_direct(const Launch *one, void *const *buffers, const int64_t *numbers) {
+    void *pointers[MOST_OPERANDS];
+    const int64_t *offsets = numbers + one->tensors * OPERAND;
+    for (int32_t place = 0; place < one->tensors; place++)
+        pointers[place] = (char *)buffers[one->buffers[place]] + offsets[place];
+    return one->direct(pointers, (int64_t *)numbers, one->given);
+}
+
+/* Run kernels and operators; 0 where a check of a kernel fails, or torch should compute an operator. */
 static int launch(const Launch *next, Py_ssize_t launches, void *const *buffers, const int64_t *numbers) {
     void *pointers[MOST_INTERLEAVED][ON_STACK];
     void *const *of_pointers[MOST_INTERLEAVED];
@@ -168,7 +207,9 @@ static int launch(const Launch *next, Py_ssize_t launches, void *const *buffers,
             of_pointers[each] = pointers[each];
             of_numbers[each] = numbers + one->first_number;
         }
-        if (next->interleaved) next->interleaved(of_pointers, of_numbers);
+        if (next->direct) {
+            if (!run_direct(next, buffers, of_numbers[0])) return 0;
+        } else if (next->interleaved) next->interleaved(of_pointers, of_numbers);
         else next->function(pointers[0], of_numbers[0]);
         for (int32_t place = 0; place < next->checks; place++)
             if (!*(const char *)buffers[next->check[place]]) return 0;
@@ -231,7 +272,8 @@ static PyObject *perform(const Program *program, Call *call, const Given *given)
     for (Py_ssize_t place = 0; place < program->tensors; place++) *buffer++ = given->tensors[place]->data;
     if (!read_constants(program, &buffer, &work, given->watched)) return Py_NewRef(Py_NotImplemented);
     int planned = plan(program, call, given->tensors, given->integers);
-    if (planned <= 0) return planned < 0 ? NULL : Py_NewRef(Py_NotImplemented);
+    if (planned < 0) return NULL;
+    if (!planned || !fits(program, call->numbers)) return Py_NewRef(Py_NotImplemented);
     for (Py_ssize_t place = 0; place < program->outputs; place++) {
         Output *output = &program->output[place];
         PyObject *made;

@@ -25,8 +25,8 @@
 
 A program takes its tensors and then its integers by position. NotImplemented says that it is not for them: another
 dtype or rank, tensors that kernels cannot read, guards that do not hold, a size beyond 64 bits, a check of elements
-that fails. Nothing has been done then. Not looked at is what is no argument, such as the grad mode; that is for
-`backends.cpu.launcher.entry`. A program writes to no argument.
+that fails, an operator that torch should compute. Nothing has been done then. Not looked at is what is no argument,
+such as the grad mode; that is for `backends.cpu.launcher.entry`. A program writes to no argument.
 
 Buffers are numbered: arguments, constants, outputs that are made, temporaries.
 
@@ -112,7 +112,8 @@ Output: TypeAlias = Made | Given | Again | Fixed | Number
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """A kernel of the launcher, with the numbers of its buffers and what it is given besides."""
+    """A kernel or an operator of the launcher, with the numbers of its buffers and what it is given besides: of an
+    operator the numbers of its operands, and how many bytes from the start of its buffer each begins."""
 
     kernel: object
     buffers: tuple[int, ...]
@@ -151,6 +152,11 @@ class Description:
     guards: Check | None = None
     conditions: Sequence[Prop] = ()
 
+    @property
+    def has_operators(self) -> bool:
+        """True if it calls operators, which are computed in C where they are small."""
+        return any(hasattr(launch.kernel, "results") for launch in self.launches)
+
 
 def make_native(description: Description) -> NativeProgram | Unavailable:
     """The program; or why it is none."""
@@ -188,14 +194,14 @@ class _Parts:
             steps.require(steps.lowering.proposition(condition))
         outputs = tuple([self._output(output) for output in described.outputs])
         first_scratch = self._more(described.scratch)
-        known: dict[tuple[object, ...], int] = {}
+        placed: dict[tuple[object, ...], int] = {}
         launches = []
         for launch in described.launches:
             numbers = (*launch.numbers, launch.threads)
-            if numbers not in known:
-                known[numbers] = self._more(launch.numbers)
+            if numbers not in placed:
+                placed[numbers] = self._more(launch.numbers)
                 self._numbers += [steps.value(steps.leaf((THREADS, 0, 0)))] if launch.threads else []
-            launches.append((launch.kernel, launch.buffers, known[numbers], launch.kernels, launch.checks))
+            launches.append((launch.kernel, launch.buffers, placed[numbers], launch.kernels, launch.checks))
         if steps.lowering.missing:
             raise NotNative(f"the symbol {next(iter(steps.lowering.missing)).name} is not found in the arguments")
         return (
@@ -218,7 +224,7 @@ class _Parts:
     def _output(self, output: Output) -> tuple[int, object, int, int, int, int]:
         match output:
             case Made(dtype, sizes, strides):
-                return 0, getattr(torch, dtype), *_known(dtype), len(sizes), self._more([*sizes, *strides])
+                return 0, getattr(torch, dtype), *known(dtype), len(sizes), self._more([*sizes, *strides])
             case Given(place):
                 return 1, None, 0, 0, 0, place
             case Again(place):
@@ -243,11 +249,16 @@ class _Parts:
 def _expected(tensor: TensorArgument) -> tuple[int, int, int, int]:
     """The properties that the launcher checks: the dtype in two numbers, the rank, and whether it is contiguous, or -1.
     """
-    code, bits = _known(tensor.dtype)
+    code, bits = known(tensor.dtype)
     return code, bits, tensor.rank, -1 if tensor.contiguous is None else int(tensor.contiguous)
 
 
-def _known(dtype: str) -> tuple[int, int]:
+def known(dtype: str) -> tuple[int, int]:
+    """DLPack's code of a dtype, and its bits.
+
+    Raises:
+        NotNative: kernels do not read it.
+    """
     if dtype not in CODES:
         raise NotNative(f"kernels do not read {dtype}")
     return CODES[dtype], 8 * ITEMSIZE[dtype]

@@ -17,7 +17,7 @@ static struct {
     PyObject *unwatched;         /* the class of the context in which no function mode is called */
     PyObject *allocate;          /* sizes, strides and dtype to a tensor */
     PyObject *alike;             /* tensors to the check that others are like them; None where torch has none */
-    PyObject *data_pointer, *is_cpu, *negative, *count, *level; /* names */
+    PyObject *data_pointer, *is_cpu, *negative, *count, *level, *dtype; /* names */
     PyObject *unreadable; /* the class of the error */
     PyObject *forward_ad; /* the namespace of torch.autograd.forward_ad */
     Asked dispatch_modes, function_modes, transforms, grad_mode, default_dtype, autocast, threads;

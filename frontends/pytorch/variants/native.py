@@ -25,6 +25,7 @@ from backends.cpu.launcher.entry import EVERYTHING, Asks, Call, Form, Leaf, Vari
 from backends.cpu.launcher.program import Description, Fixed, TensorArgument, make_native
 from backends.cpu.launcher.whole_graph import described
 from frontends.pytorch.graphs.form import in_graph
+from frontends.pytorch.graphs.outputs import View
 from frontends.pytorch.recording.inputs import STATIC
 from frontends.pytorch.variant import Variant as Traced
 from frontends.pytorch.variants.arguments import GraphArguments
@@ -121,7 +122,11 @@ def native_variant(
     if _returns_detached_beside(variant):
         raise NotNative("a tensor is returned beside a detached one in the same memory")
     description = _description(arguments, variant, check)
-    return _made(arguments, variant, given, description), description
+    made = _made(arguments, variant, given, description)
+    passed = [given[arguments.leaves[place].name] for place in (*made.tensors, *made.integers)]
+    if description.has_operators and made.program(*passed) is NotImplemented:
+        raise NotNative("its operators are faster by torch")
+    return made, description
 
 
 def calling_variant(
@@ -152,9 +157,7 @@ def calling_variant(
     return _made(arguments, variant, given, description)
 
 
-def _made(
-    arguments: GraphArguments, variant: Traced, given: Mapping[str, Any], description: Description
-) -> Variant:
+def _made(arguments: GraphArguments, variant: Traced, given: Mapping[str, Any], description: Description) -> Variant:
     """A variant for the launcher."""
     if given["autocast"] is not None:
         raise NotNative("autocast is on")
@@ -200,6 +203,19 @@ def _description(arguments: GraphArguments, variant: Traced, check: Check) -> De
         outputs=[
             output if in_graph(value) else Fixed(value) for output, value in zip(by_place.outputs, variant.outputs)
         ],
-        structure=list,
+        structure=_views(variant),
         guards=check,
     )
+
+
+def _views(variant: Traced) -> Callable[[list[object]], object]:
+    """Make views of nobody's tensor of the results that are views in eager torch."""
+    how = () if variant.relations is None else variant.relations.how
+    hidden = [(place, each) for place, each in enumerate(how) if isinstance(each, View) and each.of == "hidden"]
+
+    def viewed(values: list[object]) -> list[object]:
+        for place, view in hidden:
+            values[place] = view.made(values[place], (), values, len(values))
+        return values
+
+    return viewed if hidden else list

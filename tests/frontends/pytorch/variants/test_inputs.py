@@ -36,7 +36,8 @@ def test_an_input_that_is_no_tensor_and_no_number() -> None:
 def test_what_c_and_python_find(written: bool) -> None:
     """C finds a variant for other inputs than Python does."""
     x, y = torch.ones(4, 4), torch.ones(4, 4)
-    graph = CompiledGraph(lambda x, y, n: (x.add_(n) if written else x @ y * n,), ["x", "y", "n"], added, backend="cpu")
+    program = (lambda x, y, n: (x.add_(n),)) if written else (lambda x, y, n: ((x @ y).sort().values * n,))
+    graph = CompiledGraph(program, ["x", "y", "n"], added, backend="cpu")
     graph(x, y, 3)
     found = graph.native.found
     given = [(x, y, 3), (x[:2], y, 3), (x, y[:, :1].contiguous(), 5), (x[:0], y, 3), (x, y.double(), 3), (x, x, 3)]
@@ -68,3 +69,13 @@ def test_constant_floats_are_compared_in_c(factor: float) -> None:
     x = torch.ones(3)
     for each in (factor, 4.0, factor):
         assert torch.equal(graph(x, each)[0], x * (2 if each > 1.0 else 3))
+
+
+def test_a_view_stays_one_in_c():
+    """A result that is a view in eager torch is one after the first call alone, or is none of the program's tensors."""
+    graph = CompiledGraph(lambda x: ((x + 1).view(-1), x * 2), ["x"], None, backend="cpu")
+    for _ in range(3):
+        viewed, doubled = graph(torch.ones(3, 2))
+        assert viewed.tolist() == [2.0] * 6
+        assert (viewed._base is None, doubled._base is None) == (False, True)
+    assert graph.entry is not None
