@@ -27,13 +27,14 @@ from frontends.pytorch.dynamo.autograd_graphs import by_autograd, has_subclasses
 from frontends.pytorch.dynamo.captured_frame import without_trial
 from frontends.pytorch.dynamo.capturing import Captures
 from frontends.pytorch.dynamo.changed_arguments import changed_arguments, with_copies, written_back
+from frontends.pytorch.dynamo.differences import difference, difference_before
 from frontends.pytorch.dynamo.graph_breaks import break_after, is_bucket
 from frontends.pytorch.dynamo.graph_function import function_of
 from frontends.pytorch.dynamo.graph_sizes import GraphSizes, read_off_tensors
 from frontends.pytorch.dynamo.higher_order import graphs_in, with_checkpoints
 from frontends.pytorch.dynamo.parts import between_parts, changes_after_branch, in_parts
 from frontends.pytorch.dynamo.stated_sizes import SURVIVING, StatedSizes
-from frontends.pytorch.errors import Unsupported, reason_of, rejected
+from frontends.pytorch.errors import GraphBreak, Unsupported, reason_of, refusal, rejected
 from frontends.pytorch.shape_env.adapter import EngineShapeEnv
 from frontends.pytorch.shape_env.errors import UndecidedBranch
 from frontends.pytorch.variant import Variant
@@ -59,9 +60,18 @@ def symshape(
 ) -> Callable[..., object]:
     """Compile a graph of Dynamo: `torch.compile(model, backend="symshape", options={"kernels": "cpu"})`.
 
-    Raises no errors: after a raising backend torch leaves Dynamo's frame evaluation on, and deep recursion overflows
-    the stack from then on. Errors are raised by the first call of the graph.
+    Raises no errors but for a frame that is to run as Python: after a raising backend torch leaves Dynamo's frame
+    evaluation on, and deep recursion overflows the stack from then on. Errors are raised by the first call of the graph.
+
+    Raises:
+        SkipFrame: Dynamo is known to run the frame differently from eager torch.
     """
+    compilation = CAPTURES.compilation()
+    reason = "" if compilation is None else difference(module)
+    if compilation is not None and reason:
+        if compilation["one_graph"]:
+            return refused(GraphBreak(refusal(reason, "compile without fullgraph, which runs it as Python", None)))
+        CAPTURES.refuse(reason)
     try:
         return compiled(module, inputs, dict(options or {}), mode)
     except ShapeError as error:
@@ -92,7 +102,7 @@ def compiled(
     return graph.call
 
 
-CAPTURES: Final = Captures(symshape)
+CAPTURES: Final = Captures(symshape, difference_before)
 CAPTURES.register()
 
 

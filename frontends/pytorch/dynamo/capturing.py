@@ -25,11 +25,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from types import CodeType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 from weakref import ReferenceType, WeakKeyDictionary, finalize, ref
 
 from torch._dynamo import callback_handler, convert_frame
-from torch._dynamo.exc import Unsupported
+from torch._dynamo.convert_frame import register_bytecode_hook
+from torch._dynamo.exc import SkipFrame, Unsupported
 from torch._dynamo.types import FrameAction, FrameExecStrategy
 from torch._dynamo.utils import ExactWeakKeyDictionary
 
@@ -61,7 +62,7 @@ class Captured:
 
     references: list[ReferenceType[Any]] = field(default_factory=list)
     fallbacks: dict[str, Fallback] = field(default_factory=dict)
-    """Eager fallbacks by question."""
+    """Eager fallbacks by question, or by reason."""
     code: CodeType | None = None
     """The code object that was captured first."""
 
@@ -89,14 +90,16 @@ class Captures:
 
     Attributes:
         backend: the function that torch calls for each graph.
+        difference: the reason why a frame that begins with a graph break runs as Python, by its code and Dynamo's.
         active: the settings installed while one is under way.
         asked: the recompilations of each code object, by the question.
         cause: why the function under way is captured.
         known: what was captured, by torch's wrapper around the backend, of which each compiled function has one.
     """
 
-    def __init__(self, backend: object) -> None:
+    def __init__(self, backend: object, difference: Callable[[CodeType, CodeType], str]) -> None:
         self.backend = backend
+        self.difference = difference
         self.active: ExitStack | None = None
         self.asked: WeakKeyDictionary[CodeType, Counter[str]] = WeakKeyDictionary()
         self.cause = FIRST
@@ -109,10 +112,10 @@ class Captures:
 
     def began(self, args: object) -> None:
         """Torch's callback at the start of a compilation."""
-        compilation = under_way()
-        wrapper = None if compilation is None else self.wrapper(compilation.get("compiler_fn"))
-        if compilation is None or wrapper is None or self.active is not None:
+        compilation = self.compilation()
+        if compilation is None or self.active is not None:
             return
+        wrapper = self.wrapper(compilation["compiler_fn"])
         options = getattr(wrapper, "kwargs", {}).get("options") or {}
         try:
             stated = StatedSizes(options.get("dynamic"))
@@ -127,6 +130,8 @@ class Captures:
         with ExitStack() as stack:
             stack.enter_context(installed(stated.policies))
             stack.enter_context(settings())
+            if not compilation["one_graph"]:
+                stack.enter_context(register_bytecode_hook(self._transformed))
             self.active = stack.pop_all()
 
     def ended(self, args: object) -> None:
@@ -141,13 +146,38 @@ class Captures:
 
     def note(self, graph: Any) -> None:
         """Note a graph of the function that torch is compiling, for as long as it is in use."""
-        compilation = under_way()
-        wrapper = None if compilation is None else self.wrapper(compilation.get("compiler_fn"))
-        if compilation is not None and wrapper is not None:
-            captured = self.captured(wrapper)
+        compilation = self.compilation()
+        if compilation is not None:
+            captured = self.captured(self.wrapper(compilation["compiler_fn"]))
             captured.references.append(ref(graph))
             captured.code = captured.code or compilation["code"]
             PROCESS.hold(graph)
+
+    def compilation(self) -> Mapping[str, Any] | None:
+        """The compilation for this backend that is under way; None if there is none."""
+        found = under_way()
+        return found if found is not None and self.wrapper(found.get("compiler_fn")) is not None else None
+
+    def refuse(self, reason: str) -> NoReturn:
+        """Make Dynamo run the frame of a graph as Python."""
+        self._left_to_python(reason)
+        raise SkipFrame(reason)
+
+    def _left_to_python(self, reason: str) -> None:
+        """Note a frame that runs as Python."""
+        compilation = under_way()
+        assert compilation is not None
+        fallbacks = self.captured(self.wrapper(compilation["compiler_fn"])).fallbacks
+        if reason not in fallbacks:
+            fallbacks[reason] = Fallback("", reason)
+            log.warning("%s runs as Python: %s", compilation["code"].co_name, reason)
+
+    def _transformed(self, code: CodeType, transformed: CodeType) -> None:
+        """Called by Dynamo for each frame that it has transformed; it takes no other error for a skipped frame."""
+        reason = self.difference(code, transformed)
+        if reason:
+            self._left_to_python(reason)
+            raise Unsupported(reason, "known_difference")
 
     def captured(self, wrapper: object) -> Captured:
         """The captures for a wrapper."""

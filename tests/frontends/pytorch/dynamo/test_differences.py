@@ -231,6 +231,18 @@ def test_refused(name: str) -> None:
     assert Path(__file__).name in compiled.fallbacks[0].reason
 
 
+@pytest.mark.parametrize("name", [*REFUSED, *BY_US])
+def test_refused_by_the_backend_of_torch(name: str, caplog: pytest.LogCaptureFixture) -> None:
+    """A program that torch compiles wrongly runs otherwise by `torch.compile(f, backend="symshape")`, or without a
+    word."""
+    make = (REFUSED | BY_US)[name]
+    expected = did(*make())
+    function, state = make()
+    assert did(torch.compile(function, backend="symshape", dynamic=True), state) == expected
+    reasons = [each.getMessage().partition(" runs as Python: ")[2] for each in caplog.records]
+    assert [each.partition(": ")[0] for each in reasons if each] == [name]
+
+
 @pytest.mark.parametrize("name", REFUSED)
 def test_torch_still_differs(name: str) -> None:
     """Torch still differs from eager in each refused program; one that it has mended leaves `DIFFERENCES` and the
@@ -261,6 +273,36 @@ def test_fullgraph_is_an_error_with_the_line() -> None:
     with pytest.raises(Exception, match=rf"(?s)format\(\): .*{re.escape(Path(__file__).name)}:\d+") as raised:
         compile(REFUSED["format()"]()[0], fullgraph=True)(torch.ones(3))
     assert isinstance(raised.value, GraphBreak)
+
+
+def test_fullgraph_of_torch_is_an_error_with_the_line() -> None:
+    """With torch's `fullgraph`, a program without a graph has a graph that differs."""
+    with pytest.raises(GraphBreak, match=rf"(?s)format\(\): .*{re.escape(Path(__file__).name)}:\d+"):
+        torch.compile(REFUSED["format()"]()[0], backend="symshape", fullgraph=True)(torch.ones(3))
+
+
+def test_a_training_step_of_the_backend_of_torch() -> None:
+    """A step with another batch drops its gradients: Dynamo drops `backward` where the optimizer has the parameter."""
+
+    def made() -> tuple[Callable[[torch.Tensor], torch.Tensor], torch.Tensor]:
+        weight = torch.nn.Parameter(torch.ones(3))
+        optimizer = torch.optim.SGD([weight], lr=0.1)
+
+        def step(x: torch.Tensor) -> torch.Tensor:
+            optimizer.zero_grad()
+            loss = (x * weight).pow(2).mean()
+            loss.backward()
+            optimizer.step()
+            return loss.detach()
+
+        return step, weight
+
+    (step, expected), (other, found) = made(), made()
+    compiled = torch.compile(other, backend="symshape")
+    for rows in (2, 2, 5, 5, 4):
+        x = torch.randn(rows, 3)
+        torch.testing.assert_close(compiled(x), step(x))
+        torch.testing.assert_close(found, expected)
 
 
 def test_fullgraph_without_operators_runs_as_python() -> None:
