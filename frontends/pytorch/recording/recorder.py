@@ -227,7 +227,8 @@ class Recorder(Trace):
         plain = getattr(packet, func._overloadname, None)
         if plain is None or not is_view(plain):
             unsupported(f"{func}: the memory of a tensor changes", "make another tensor")
-        made = SPECIAL.get(plain, Recorder.operator)(self, plain, args, kwargs)
+        view: Any = SPECIAL.get(plain, Recorder.operator)
+        made = view(self, plain, args, kwargs)
         become(tensor, made.metadata, made.result)
         return tensor
 
