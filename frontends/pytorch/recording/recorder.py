@@ -224,7 +224,8 @@ class Recorder(Trace):
         if not isinstance(tensor, Traced) or tensor.is_given:
             unsupported("a tensor of the caller changes its sizes in place", "do it outside of the function")
         packet = getattr(torch.ops.aten, func._schema.name.removeprefix("aten::").removesuffix("_"), None)
-        plain = getattr(packet, func._overloadname, None)
+        # `transpose` has a name of its own for it
+        plain = getattr(packet, func._overloadname, None) or getattr(packet, "int", None)
         if plain is None or not is_view(plain):
             unsupported(f"{func}: the memory of a tensor changes", "make another tensor")
         view: Any = SPECIAL.get(plain, Recorder.operator)
