@@ -31,10 +31,6 @@ if TYPE_CHECKING:
 
 aten: Final = torch.ops.aten
 RESOLVE: Final = "write `.resolve_conj()` or `.resolve_neg()` behind it"
-UNRESOLVED: Final = (
-    "view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate tensor so you can view it as"
-    " real, use self.resolve_conj(); however, be warned that the resulting tensor will NOT alias the original."
-)
 
 
 @special(aten._conj.default)
@@ -60,17 +56,10 @@ def _computed(recorder: Recorder, target: torch._ops.OpOverload, args: Arguments
     return made
 
 
-@handles(torch.view_as_real)
-def refuse_marked(mode: TorchFunctions, func: Function, args: Arguments, kwargs: Keywords) -> object:
-    """Raise torch's error for a conjugate."""
-    if args and _is_marked(mode.trace, args[0]):
-        raise RuntimeError(UNRESOLVED)
-    return NotImplemented
-
-
-@handles(torch.Tensor.is_conj, torch.is_conj, torch.Tensor.is_neg, torch.is_neg)
+@handles(torch.Tensor.is_conj, torch.is_conj, torch.Tensor.is_neg, torch.is_neg, torch.view_as_real)
 def asked(mode: TorchFunctions, func: Function, args: Arguments, kwargs: Keywords) -> object:
-    """Answer whether a bit is set: never on an argument, in other calls neither, nor on an operator's result."""
+    """Answer whether a bit is set: never on an argument, in other calls neither, nor on an operator's result. A view of
+    a conjugate as real numbers is an error that eager torch raises."""
     mode.trace.marks_asked = True
     if args and _is_marked(mode.trace, args[0]):
         unsupported("the program reads the conjugate or negative bit of a result", RESOLVE)

@@ -225,11 +225,12 @@ class Recorder(Trace):
         if not isinstance(tensor, Traced) or tensor.is_given:
             unsupported("a tensor of the caller changes its sizes in place", "do it outside of the function")
         packet = getattr(torch.ops.aten, func._schema.name.removeprefix("aten::").removesuffix("_"), None)
-        plain: torch._ops.OpOverload | None = getattr(packet, func._overloadname, None)
+        # `transpose` has a name of its own for it
+        plain = getattr(packet, func._overloadname, None) or getattr(packet, "int", None)
         if plain is None or not is_view(plain):
             unsupported(f"{func}: the memory of a tensor changes", "make another tensor")
-        special = SPECIAL.get(plain)
-        made: Any = self.operator(plain, args, kwargs) if special is None else special(self, plain, args, kwargs)
+        view: Any = SPECIAL.get(plain, Recorder.operator)
+        made = view(self, plain, args, kwargs)
         become(tensor, made.metadata, made.result)
         return tensor
 

@@ -99,7 +99,7 @@ def turned_in_place(x):
     z = y.detach()
     y.t_()
     rows = y.shape[0]
-    y.unsqueeze_(0)
+    y.unsqueeze_(0).transpose_(0, 2)
     return y, z, rows, torch.ones(y.shape)
 
 
