@@ -188,11 +188,9 @@ class Graph:
         # as it is now
         self.call = module.forward
         if any(changes_after_branch(each.graph) for each in graphs_in(module)):
-            self._reason = "changes memory that a branch before it may have saved for its backward; change a clone"
-            log.warning("runs operator by operator, as Dynamo captured it: %s", self._reason)
             self.call = function_of(module.graph, module)
-        else:
-            self.call = self._runner(module, is_whole=is_whole)
+            raise Unsupported("changes memory that a branch before it may have saved for its backward; change a clone")
+        self.call = self._runner(module, is_whole=is_whole)
 
     def _runner(self, module: torch.fx.GraphModule, is_whole: bool = False) -> Callable[..., Any]:
         """The callable of this graph, or of one of its parts."""
