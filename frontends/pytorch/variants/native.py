@@ -165,10 +165,9 @@ def _made(arguments: GraphArguments, variant: Traced, given: Mapping[str, Any], 
     if isinstance(program, Unavailable):
         raise NotNative(program.reason)
     kinds = [(leaf.kind, given[leaf.name]) for leaf in arguments.leaves]
-    # what the launcher compares of an input, besides its class and sizes
-    values = tuple([x.requires_grad if kind == "tensor" else None if kind == "integer" else x for kind, x in kinds])
+    compared = tuple([x.requires_grad if kind == "tensor" else None if kind == "integer" else x for kind, x in kinds])
     places = tuple(arguments.tensors), tuple(arguments.integers)
-    return Variant(program, values, given["grad_mode"], given["default_dtype"], *places)
+    return Variant(program, compared, given["grad_mode"], given["default_dtype"], *places)
 
 
 def _returns_detached_beside(variant: Traced) -> bool:
