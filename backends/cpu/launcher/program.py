@@ -137,6 +137,7 @@ class Description:
         constants: tensors that are always the same.
         scratch: bytes of each temporary.
         structure: what is returned: None for the one output, `tuple`, `list`, or what is called with the list.
+        changed: takes the list of outputs, and returns that of which `structure` is made; None if it is the same.
         guards: a check whose sources are among the arguments.
         conditions: what else must hold.
     """
@@ -149,6 +150,7 @@ class Description:
     constants: Sequence[object] = ()
     scratch: Sequence[Expr] = ()
     structure: Callable[[list[object]], object] | None = list
+    changed: Callable[[list[object]], Sequence[object]] | None = None
     guards: Check | None = None
     conditions: Sequence[Prop] = ()
 
@@ -212,8 +214,16 @@ class _Parts:
             tuple(launches),
             *(len(described.scratch), first_scratch),
             *(steps.all(), steps.start, steps.count, steps.places(self._numbers)),
-            described.structure,
+            self._structure(),
         )
+
+    def _structure(self) -> Callable[[list[object]], object] | None:
+        change, structure = self._description.changed, self._description.structure
+        if change is None:
+            return structure
+        if structure is None:
+            return lambda values: change(values)[0]
+        return lambda values: structure(list(change(values)))
 
     def _more(self, wanted: Sequence[Expr]) -> int:
         """Append sizes to the numbers; the index of the first."""

@@ -41,7 +41,6 @@ SUBSUMED: Final = frozenset((
     *("DIMENSION_DYNAMIC_MARKING_GUARD", "DIMENSION_DYNAMIC_MARKING"),
 ))  # fmt: skip
 """Kinds of Dynamo's guards that the launcher's checks imply."""
-Structure = Callable[[list[Any]], Any] | None
 OF_GRADIENTS: Final = "top_saved_tensors_hooks"
 """A guard about what autograd saves; calls in C save nothing."""
 
@@ -86,7 +85,7 @@ def whole_call(guards: Any, call: FunctionType, graph: CompiledGraph, name: str)
     places, structure = found
     variants, leaves = [], None
     for arguments, program, description in native.programs:
-        made = make_native(replace(description, structure=after(description.structure, structure)))
+        made = make_native(replace(description, structure=structure))
         if len(places) != len(arguments.leaves) or isinstance(made, Unavailable):
             return None
         of_parameter = sorted(range(len(places)), key=places.__getitem__)
@@ -119,7 +118,9 @@ def parameters_of(code: CodeType) -> int | None:
     return code.co_argcount
 
 
-def arrangement(code: CodeType, name: str, parameters: int, count: int) -> tuple[list[int], Structure] | None:
+def arrangement(
+    code: CodeType, name: str, parameters: int, count: int
+) -> tuple[list[int], Callable[[list[object]], object] | None] | None:
     """The parameters that are passed to the graph, by position, and the structure of what is made of its results."""
     given = [Opaque() for _ in range(parameters)]
     results = [Opaque() for _ in range(count)]
@@ -144,15 +145,7 @@ def arrangement(code: CodeType, name: str, parameters: int, count: int) -> tuple
     return [number[id(each)] for each in passed[0]], structure_of(spec, order, count)
 
 
-def after(first: Structure, then: Structure) -> Structure:
-    """The structure of results that are changed first."""
-    if first is list:
-        return then
-    assert first is not None
-    return (lambda values: first(values)[0]) if then is None else lambda values: then(first(values))
-
-
-def structure_of(spec: TreeSpec, order: Sequence[int], count: int) -> Structure:
+def structure_of(spec: TreeSpec, order: Sequence[int], count: int) -> Callable[[list[object]], object] | None:
     """The launcher's structure: None for the one result, `tuple` or `list`, or a function of the list."""
     if list(order) == list(range(count)):
         if spec.is_leaf():

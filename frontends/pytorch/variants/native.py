@@ -25,7 +25,7 @@ from backends.cpu.launcher.entry import EVERYTHING, Asks, Call, Form, Leaf, Vari
 from backends.cpu.launcher.program import Description, Fixed, TensorArgument, make_native
 from backends.cpu.launcher.whole_graph import described
 from frontends.pytorch.graphs.form import in_graph
-from frontends.pytorch.graphs.outputs import View
+from frontends.pytorch.graphs.outputs import Outputs, View
 from frontends.pytorch.recording.inputs import STATIC
 from frontends.pytorch.variant import Variant as Traced
 from frontends.pytorch.variants.arguments import GraphArguments
@@ -164,9 +164,10 @@ def _made(arguments: GraphArguments, variant: Traced, given: Mapping[str, Any], 
     program = make_native(description)
     if isinstance(program, Unavailable):
         raise NotNative(program.reason)
-    values = tuple([_expected(leaf.kind, given[leaf.name]) for leaf in arguments.leaves])
+    kinds = [(leaf.kind, given[leaf.name]) for leaf in arguments.leaves]
+    compared = tuple([x.requires_grad if kind == "tensor" else None if kind == "integer" else x for kind, x in kinds])
     places = tuple(arguments.tensors), tuple(arguments.integers)
-    return Variant(program, values, given["grad_mode"], given["default_dtype"], *places)
+    return Variant(program, compared, given["grad_mode"], given["default_dtype"], *places)
 
 
 def _returns_detached_beside(variant: Traced) -> bool:
@@ -174,11 +175,6 @@ def _returns_detached_beside(variant: Traced) -> bool:
     how = () if variant.relations is None else variant.relations.how
     apart = [output for output, each in zip(variant.outputs, how) if each == "apart"]
     return any(sum([other is output for other in variant.outputs]) > 1 for output in apart)
-
-
-def _expected(kind: str, value: Any) -> object:
-    """The launcher's guards on an input, besides its class and sizes."""
-    return value.requires_grad if kind == "tensor" else None if kind == "integer" else value
 
 
 def _description(arguments: GraphArguments, variant: Traced, check: Check) -> Description:
@@ -190,8 +186,11 @@ def _description(arguments: GraphArguments, variant: Traced, check: Check) -> De
     count = len(variant.inputs)
     names = {f"x{place}": leaves[leaf].name for place, leaf in enumerate(variant.places[:count])}
     names.update({f"n{place}": leaves[leaf].name for place, leaf in enumerate(variant.places[count:])})
+    how = () if variant.relations is None else variant.relations.how
+    hidden = tuple([each if isinstance(each, View) and each.of == "hidden" else None for each in how])
     if len(by_place.outputs) != len(variant.outputs):
         raise NotNative("its outputs are not those of the function")
+    outputs = [each if in_graph(value) else Fixed(value) for each, value in zip(by_place.outputs, variant.outputs)]
     return replace(
         by_place,
         tensors=[
@@ -200,22 +199,7 @@ def _description(arguments: GraphArguments, variant: Traced, check: Check) -> De
         ],
         integers=[leaves[leaf].name for leaf in arguments.integers],
         symbols={symbol: (names[str(head)], *steps) for symbol, (head, *steps) in by_place.symbols.items()},
-        outputs=[
-            output if in_graph(value) else Fixed(value) for output, value in zip(by_place.outputs, variant.outputs)
-        ],
-        structure=_views(variant),
+        outputs=outputs,
+        changed=Outputs(hidden).around(list) if any(hidden) else None,
         guards=check,
     )
-
-
-def _views(variant: Traced) -> Callable[[list[object]], object]:
-    """Make views of nobody's tensor of the results that are views in eager torch."""
-    how = () if variant.relations is None else variant.relations.how
-    hidden = [(place, each) for place, each in enumerate(how) if isinstance(each, View) and each.of == "hidden"]
-
-    def viewed(values: list[object]) -> list[object]:
-        for place, view in hidden:
-            values[place] = view.made(values[place], (), values, len(values))
-        return values
-
-    return viewed if hidden else list
