@@ -24,7 +24,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from types import CodeType
+from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 from weakref import ReferenceType, WeakKeyDictionary, finalize, ref
 
@@ -42,6 +42,7 @@ from frontends.pytorch.errors import ConstraintViolation
 from frontends.pytorch.shape_env import installed
 from frontends.pytorch.shape_env.errors import Refused
 from frontends.pytorch.shape_env.marking import ViolatedConstraint
+from frontends.pytorch.source_location import is_users
 from frontends.pytorch.variants.causes import FIRST, Fallback
 from frontends.pytorch.variants.policy import Policy
 from shapes.errors import ShapeError
@@ -198,10 +199,18 @@ class Captures:
         """Check the relations, where the function has the arguments that they are about.
 
         Raises:
-            ViolatedConstraint: a size violates one.
+            ViolatedConstraint: a size violates one, or the compiled function has no such argument.
         """
-        given = compilation["locals"]
-        if stated.relations is not None and all(name in given for name in stated.relations.statements):
+        if stated.relations is None:
+            return
+        given, code = compilation["locals"], compilation["code"]
+        missing = [name for name in stated.relations.statements if name not in given]
+        is_variadic = code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
+        if missing and not is_variadic and is_called_directly():
+            known = ", ".join(given) or "none"
+            text = f"sizes of {missing[0]} are stated, but {code.co_name} has other arguments: {known}"
+            raise ViolatedConstraint(text)
+        if not missing:
             try:
                 stated.check(dict(given))
             except ConstraintViolation as error:
@@ -260,12 +269,28 @@ def in_our_words(found: FailedGuard, graphs: Sequence[Any], given: Mapping[str, 
     return replace(found, key=NUMBER.sub("#", cause), text=cause)
 
 
-def under_way() -> Mapping[str, Any] | None:
-    """The names in the function of torch's that is compiling a frame; None if none is."""
+def compiling_frame() -> FrameType | None:
+    """The frame of torch's function that compiles a frame; None if none does."""
     frame = inspect.currentframe()
     while frame is not None and frame.f_code is not COMPILES:
         frame = frame.f_back
+    return frame
+
+
+def under_way() -> Mapping[str, Any] | None:
+    """The names in the function of torch's that is compiling a frame; None if none is."""
+    frame = compiling_frame()
     return None if frame is None else frame.f_locals
+
+
+def is_called_directly() -> bool:
+    """Return True if torch is compiling the function that the program compiles, not one that it calls."""
+    frame = compiling_frame()
+    while frame is not None and frame.f_code.co_name != "compile_wrapper":
+        if is_users(frame.f_code.co_filename):
+            return False
+        frame = frame.f_back
+    return frame is not None
 
 
 Callback = Callable[[Any], None]

@@ -94,6 +94,13 @@ def pinned(x: torch.Tensor) -> torch.Tensor:
     return x
 
 
+def test_a_relation_of_another_argument(route: Route) -> None:
+    """Fails when sizes are stated of an argument that the function does not have, and nothing is said."""
+    compiled = route(double, dynamic={"x": ("b", None), "weight": (None, "2*b")})
+    with pytest.raises(ConstraintViolation, match="weight"):
+        compiled(torch.ones(3, 2))
+
+
 # ---------------------------------------------------------------------- B1: marks
 
 
