@@ -15,6 +15,7 @@ from typing import Final
 import torch
 
 from frontends.pytorch.meta_rules.convolution import on_cpu_and_packed
+from frontends.pytorch.meta_rules.layouts import is_number, is_packed, is_repeated
 from frontends.pytorch.meta_rules.registry import (
     by_columns,
     by_rule_alone,
@@ -49,6 +50,17 @@ def of_packed(func: torch._ops.OpOverload, recorder: Trace, self: torch.Tensor, 
     if not on_cpu_and_packed(metadata_of(recorder, self)):
         return NotImplemented
     return by_rule_alone(func, recorder, self, *args)
+
+
+@kind_rules(aten.select_scatter.default, aten.slice_scatter.default, aten.diagonal_scatter.default)
+def scattered(
+    func: torch._ops.OpOverload, recorder: Trace, self: torch.Tensor, *args: object, **kwargs: object
+) -> object:
+    """A copy with a part replaced, which keeps the place in its storage."""
+    base = metadata_of(recorder, self)
+    if not is_repeated(base) and not (is_packed(base) and is_number(base.shape.storage_offset, 0)):
+        return NotImplemented
+    return by_rule_alone(func, recorder, self, *args, **kwargs)
 
 
 # ---------------------------------------------------------------------- linear algebra

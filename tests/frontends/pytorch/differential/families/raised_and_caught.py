@@ -81,3 +81,15 @@ def bare_raise_nothing(x):
         raise  # noqa: PLE0704
     except RuntimeError as e:
         return (str(e), x)
+
+
+@program("n", thorough=True)
+def try_except_else(x):
+    try:
+        x.view(7, 7)
+    except RuntimeError as e:
+        return (x + 1, type(e).__name__)
+    else:
+        return x
+    finally:
+        pass
