@@ -103,7 +103,7 @@ LAID: Final[Mapping[torch._ops.OpOverload, tuple[Strides | None, ...]]] = {
 
 def filled(x: torch.Tensor, dim: int, index: torch.Tensor, value: object) -> torch.Tensor:
     """`index_fill`, which fills a clone; its meta function fills a contiguous one of a tensor with gaps."""
-    x.clone().index_fill_(dim, index, value)  # type: ignore[call-overload]
+    x.clone().index_fill_(dim, index, value)
     return x.clone()
 
 
