@@ -217,9 +217,7 @@ def dropped_backward(captured: CapturedFrame) -> Iterator[Origin]:
     """Calls of `backward` that the graph lacks: their leaves come from an earlier graph."""
     if not any(node.target is torch.autograd.grad for node in captured.nodes):
         for code in captured.codes:
-            for place in code_facts.attribute_reads(code, "backward"):
-                if captured.line is None or code is not captured.codes[0] or place.line < captured.line:
-                    yield place
+            yield from code_facts.attribute_reads(code, "backward", captured.end if code is captured.codes[0] else None)
 
 
 def not_materialized(captured: CapturedFrame) -> Iterator[Origin]:

@@ -281,6 +281,30 @@ def test_fullgraph_of_torch_is_an_error_with_the_line() -> None:
         torch.compile(REFUSED["format()"]()[0], backend="symshape", fullgraph=True)(torch.ones(3))
 
 
+@pytest.mark.parametrize("by_torch", [False, True])
+def test_a_backward_on_the_line_of_a_graph_break(by_torch: bool) -> None:
+    """Dynamo drops a `backward` whose leaves come from an earlier graph, also if another break follows on its line."""
+
+    def made() -> tuple[Callable[[torch.Tensor], torch.Tensor], torch.Tensor]:
+        weight = torch.nn.Parameter(torch.ones(3))
+
+        def step(x: torch.Tensor) -> torch.Tensor:
+            loss = (x * weight).sum()
+            torch._dynamo.graph_break()
+            (loss * 2).backward(); torch._dynamo.graph_break()  # fmt: skip  # noqa: E702
+            return loss.detach()
+
+        return step, weight
+
+    (step, expected), (other, found) = made(), made()
+    compiled: Any = torch.compile(other, backend="symshape") if by_torch else compile(other)
+    for rows in (2, 4, 5):
+        x = torch.randn(rows, 3)
+        assert torch.equal(compiled(x), step(x))
+        assert found.grad is not None
+        torch.testing.assert_close(found.grad, expected.grad)
+
+
 def test_a_training_step_of_the_backend_of_torch() -> None:
     """A step with another batch drops its gradients: Dynamo drops `backward` where the optimizer has the parameter."""
 
