@@ -64,6 +64,19 @@ def closure_of_a_method() -> Made:
     return step, seen
 
 
+def hook_for_a_gradient() -> Made:
+    weight = torch.nn.Parameter(torch.ones(1))
+    seen: list[torch.Tensor] = []
+    weight.register_post_accumulate_grad_hook(lambda leaf: seen.append(leaf.grad.clone()))
+    weight.register_hook(lambda gradient: gradient * 2)
+
+    def step(x: torch.Tensor) -> object:
+        (x * weight).sum().backward()
+        return x + 1
+
+    return step, seen
+
+
 def memoized() -> Made:
     calls: list[int] = []
 
@@ -181,6 +194,7 @@ REFUSED: dict[str, Callable[[], Made]] = {
     "a memoized function has state": memoized,
     "an attribute that may be missing is set on a function": attribute_of_a_function,
     "an OrderedDict whose order is changed": order_of_a_dictionary,
+    "backward() of a tensor with a hook": hook_for_a_gradient,
     "backward() after a graph break": plain(backward_after_a_break),
     "an autograd.Function without materialized gradients": plain(partial_gradient),
     "an attribute of a class is set": attribute_of_a_class,
