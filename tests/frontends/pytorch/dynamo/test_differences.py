@@ -752,6 +752,22 @@ def test_listed_order_of_a_dictionary() -> None:
     assert compiled(torch.ones(3)).tolist() == [1.0, 1.0, 1.0]  # type: ignore[attr-defined]
 
 
+def test_listed_later_hook_of_a_gradient() -> None:
+    """Torch does not guard the hooks of tensors: once mended, its line leaves the page."""
+    weight = torch.nn.Parameter(torch.ones(1))
+
+    def step(x: torch.Tensor) -> torch.Tensor:
+        (x * weight).sum().backward()
+        return x + 1
+
+    compiled = compile(step)
+    compiled(torch.ones(3))
+    weight.grad = None
+    weight.register_hook(lambda gradient: gradient * 2)
+    compiled(torch.ones(3))
+    assert weight.grad is not None and weight.grad.tolist() == [3.0]
+
+
 def test_listed_replaced_method() -> None:
     """Torch does not guard the methods of classes: once mended, its line leaves the page."""
 
