@@ -60,8 +60,8 @@ def symshape(
 ) -> Callable[..., object]:
     """Compile a graph of Dynamo: `torch.compile(model, backend="symshape", options={"kernels": "cpu"})`.
 
-    Raises no errors but for a frame that is to run as Python: after a raising backend torch leaves Dynamo's frame
-    evaluation on, and deep recursion overflows the stack from then on. The first call of the graph raises errors.
+    Raises no other errors: after a raising backend torch leaves Dynamo's frame evaluation on, and deep recursion
+    overflows the stack from then on. Errors are raised by the first call of the graph.
 
     Raises:
         SkipFrame: Dynamo is known to run the frame differently from eager torch.

@@ -40,7 +40,7 @@ class CapturedFrame:
         met: the objects that the frame reads, changes or makes, also those of which nothing is left.
         live: the variables that the code after the graph reads.
         memoized: the code of functions that have a cache.
-        line: of the frame, at which a graph break ends the graph.
+        end: the line and column of the frame at which a graph break ends the graph.
     """
 
     module: torch.fx.GraphModule
@@ -51,7 +51,7 @@ class CapturedFrame:
     met: list[object] = field(default_factory=list)
     live: list[Any] = field(default_factory=list)
     memoized: list[CodeType] = field(default_factory=list)
-    line: int | None = None
+    end: code_facts.Start | None = None
 
     @classmethod
     def now(cls, module: torch.fx.GraphModule) -> CapturedFrame:
@@ -77,8 +77,8 @@ class CapturedFrame:
         before = [code for code, after in itertools.pairwise(traced) if after is wrapper and has_cache]
         memoized = [code for code in before if code.co_name not in code_facts.COMPREHENSIONS]
         codes = list(dict.fromkeys([code for code in traced if is_users(code.co_filename)]))
-        line = translator.output.root_tx.lineno if breaks else None
-        return cls(module, breaks, tracked, codes, changed, list(effects.keepalive), live, memoized, line)
+        end = ended_at(translator.output.root_tx) if breaks else None
+        return cls(module, breaks, tracked, codes, changed, list(effects.keepalive), live, memoized, end)
 
     @property
     def nodes(self) -> Iterator[torch.fx.Node]:
@@ -110,6 +110,13 @@ class CapturedFrame:
             elif isinstance(variable, variables.ConstDictVariable):
                 waiting += variable.items.values()
         return found
+
+
+def ended_at(translator: Any) -> code_facts.Start:
+    """The line and column of the instruction that Dynamo reads; the start of the line where torch has no column."""
+    place = translator.current_instruction.positions
+    column = None if place is None or place.lineno != translator.lineno else place.col_offset
+    return translator.lineno, column or 0
 
 
 def without_trial() -> None:

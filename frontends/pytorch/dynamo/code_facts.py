@@ -34,6 +34,8 @@ UNSEEN: Final = (BuiltinFunctionType, FunctionType, MethodType, ModuleType, func
 """Objects whose missing attributes Dynamo does not guard."""
 ENDS: Final = ("JUMP_FORWARD", "RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE")
 """Instructions that none follows."""
+Start = tuple[int, int]
+"""The line and column at which a piece of code starts."""
 
 
 @functools.lru_cache(maxsize=4096)
@@ -58,16 +60,20 @@ def arguments(code: CodeType, callee: dis.Instruction) -> int | None:
     return None if call is None or call.opname == "CALL_FUNCTION_EX" else call.arg
 
 
-def started(instruction: dis.Instruction) -> tuple[int | None, int | None]:
+def started(instruction: dis.Instruction) -> Start:
     """The line and column at which the code of an instruction starts; something else for each where it is not known."""
     place = instruction.positions
-    return (-1, instruction.offset) if place is None or place.col_offset is None else (place.lineno, place.col_offset)
+    if place is None or place.lineno is None or place.col_offset is None:
+        return -1, instruction.offset
+    return place.lineno, place.col_offset
 
 
-def reads(code: CodeType, kinds: Sequence[str], name: str, harmless: Collection[int] = ()) -> Iterator[Origin]:
+def reads(
+    code: CodeType, kinds: Sequence[str], name: str, harmless: Collection[int] = (), before: Start | None = None
+) -> Iterator[Origin]:
     if name in code.co_names:
         for each in instructions(code):
-            if each.opname in kinds and each.argval == name:
+            if each.opname in kinds and each.argval == name and (before is None or started(each) < before):
                 if not harmless or arguments(code, each) not in harmless:
                     yield Origin.of_instruction(code, each.offset)
 
@@ -77,9 +83,9 @@ def global_reads(code: CodeType, name: str, harmless: Collection[int] = ()) -> I
     return reads(code, GLOBALS, name, harmless)
 
 
-def attribute_reads(code: CodeType, name: str) -> Iterator[Origin]:
-    """The places that read an attribute."""
-    return reads(code, ATTRIBUTES, name)
+def attribute_reads(code: CodeType, name: str, before: Start | None = None) -> Iterator[Origin]:
+    """The places that read an attribute, all or those before a line and column."""
+    return reads(code, ATTRIBUTES, name, before=before)
 
 
 def calls_with(code: CodeType, name: str, value: object) -> Iterator[Origin]:

@@ -217,9 +217,17 @@ def dropped_backward(captured: CapturedFrame) -> Iterator[Origin]:
     """Calls of `backward` that the graph lacks: their leaves come from an earlier graph."""
     if not any(node.target is torch.autograd.grad for node in captured.nodes):
         for code in captured.codes:
-            for place in code_facts.attribute_reads(code, "backward"):
-                if captured.line is None or code is not captured.codes[0] or place.line < captured.line:
-                    yield place
+            yield from code_facts.attribute_reads(code, "backward", captured.end if code is captured.codes[0] else None)
+
+
+def hooked_leaf(captured: CapturedFrame) -> Iterator[Origin]:
+    """Calls of `backward` in a graph with an argument that has a hook for its gradient."""
+    nodes = captured.module.graph.find_nodes(op="placeholder")
+    given = [getattr(node.meta.get("grapharg"), "example", None) for node in nodes]
+    hooks = "_backward_hooks", "_post_accumulate_grad_hooks"
+    if any(getattr(each, name, None) for each in given for name in hooks):
+        for code in captured.codes:
+            yield from code_facts.attribute_reads(code, "backward")
 
 
 def not_materialized(captured: CapturedFrame) -> Iterator[Origin]:
@@ -301,6 +309,7 @@ DIFFERENCES: Final = (
     Difference("format()", "Dynamo ignores the format", formats),
     Difference("an OrderedDict whose order is changed", "Dynamo does not guard it", moved_order),
     Difference("backward() of a tensor that an optimizer has", "Dynamo drops it", leaf_in_graph),
+    Difference("backward() of a tensor with a hook", "Dynamo does not call it", hooked_leaf),
     Difference("backward() after a graph break", "Dynamo drops it", dropped_backward),
     Difference("an autograd.Function without materialized gradients", "Dynamo gives it zeros", not_materialized),
     Difference("an attribute of a class is set", "Dynamo reads the old one", changed_class),

@@ -123,9 +123,17 @@ LAID: Final[Mapping[torch._ops.OpOverload, tuple[Strides | None, ...]]] = {
 }  # fmt: skip
 
 
+def filled(x: torch.Tensor, dim: int, index: torch.Tensor, value: object) -> torch.Tensor:
+    """`index_fill`, which fills a clone; its meta function fills a contiguous one of a tensor with gaps."""
+    x.clone().index_fill_(dim, index, value)
+    return x.clone()
+
+
 MEANT: Final[Mapping[torch._ops.OpOverload, Callable[..., torch.Tensor]]] = {
     aten.native_dropout_backward.default: lambda grad_output, mask, scale: grad_output * mask * scale,
     aten.special_xlog1py.default: torch.true_divide,
+    aten.index_fill.int_Scalar: filled,
+    aten.index_fill.int_Tensor: filled,
 }
 """Operators equivalent to others whose meta functions are right."""
 

@@ -39,6 +39,8 @@ CALLS: Final[dict[str, tuple[Callable[..., object], tuple[torch.Tensor, ...]]]] 
         lambda x, y: torch.ops.aten.native_dropout_backward(x, y, 2.0),
         (image(4, 5, 6), bits(4, 5, 6)),
     ),
+    "index_fill": (lambda x: x.index_fill(0, torch.tensor([0, 1]), 2.0), (image(2, 3, 4, 5),)),
+    "index_fill by a tensor": (lambda x, y: x.index_fill(1, torch.tensor([1]), y), (image(2, 3, 4, 5), image())),
     "channel_shuffle": (lambda x: functional.channel_shuffle(x, 2), (image(3, 6, 4, 5),)),
     "conv1d": (lambda x, w: functional.conv1d(x, w), (image(2, 6, 8), WEIGHT)),
     "conv1d of one": (lambda x, w: functional.conv1d(x, w), (image(6, 8), WEIGHT)),

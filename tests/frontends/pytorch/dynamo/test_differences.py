@@ -64,6 +64,19 @@ def closure_of_a_method() -> Made:
     return step, seen
 
 
+def hook_for_a_gradient() -> Made:
+    weight = torch.nn.Parameter(torch.ones(1))
+    seen: list[torch.Tensor] = []
+    weight.register_post_accumulate_grad_hook(lambda leaf: seen.append(leaf.grad.clone()))
+    weight.register_hook(lambda gradient: gradient * 2)
+
+    def step(x: torch.Tensor) -> object:
+        (x * weight).sum().backward()
+        return x + 1
+
+    return step, seen
+
+
 def memoized() -> Made:
     calls: list[int] = []
 
@@ -181,6 +194,7 @@ REFUSED: dict[str, Callable[[], Made]] = {
     "a memoized function has state": memoized,
     "an attribute that may be missing is set on a function": attribute_of_a_function,
     "an OrderedDict whose order is changed": order_of_a_dictionary,
+    "backward() of a tensor with a hook": hook_for_a_gradient,
     "backward() after a graph break": plain(backward_after_a_break),
     "an autograd.Function without materialized gradients": plain(partial_gradient),
     "an attribute of a class is set": attribute_of_a_class,
@@ -279,6 +293,30 @@ def test_fullgraph_of_torch_is_an_error_with_the_line() -> None:
     """With torch's `fullgraph`, a program without a graph has a graph that differs."""
     with pytest.raises(GraphBreak, match=rf"(?s)format\(\): .*{re.escape(Path(__file__).name)}:\d+"):
         torch.compile(REFUSED["format()"]()[0], backend="symshape", fullgraph=True)(torch.ones(3))
+
+
+@pytest.mark.parametrize("by_torch", [False, True])
+def test_a_backward_on_the_line_of_a_graph_break(by_torch: bool) -> None:
+    """Dynamo drops a `backward` whose leaves come from an earlier graph, also if another break follows on its line."""
+
+    def made() -> tuple[Callable[[torch.Tensor], torch.Tensor], torch.Tensor]:
+        weight = torch.nn.Parameter(torch.ones(3))
+
+        def step(x: torch.Tensor) -> torch.Tensor:
+            loss = (x * weight).sum()
+            torch._dynamo.graph_break()
+            (loss * 2).backward(); torch._dynamo.graph_break()  # fmt: skip  # noqa: E702
+            return loss.detach()
+
+        return step, weight
+
+    (step, expected), (other, found) = made(), made()
+    compiled: Any = torch.compile(other, backend="symshape") if by_torch else compile(other)
+    for rows in (2, 4, 5):
+        x = torch.randn(rows, 3)
+        assert torch.equal(compiled(x), step(x))
+        assert found.grad is not None
+        torch.testing.assert_close(found.grad, expected.grad)
 
 
 def test_a_training_step_of_the_backend_of_torch() -> None:
@@ -706,6 +744,22 @@ def test_listed_order_of_a_dictionary() -> None:
     compiled(torch.ones(3))
     table.move_to_end("a")
     assert compiled(torch.ones(3)).tolist() == [1.0, 1.0, 1.0]  # type: ignore[attr-defined]
+
+
+def test_listed_later_hook_of_a_gradient() -> None:
+    """Torch does not guard the hooks of tensors: once mended, its line leaves the page."""
+    weight = torch.nn.Parameter(torch.ones(1))
+
+    def step(x: torch.Tensor) -> torch.Tensor:
+        (x * weight).sum().backward()
+        return x + 1
+
+    compiled = compile(step)
+    compiled(torch.ones(3))
+    weight.grad = None
+    weight.register_hook(lambda gradient: gradient * 2)
+    compiled(torch.ones(3))
+    assert weight.grad is not None and weight.grad.tolist() == [3.0]
 
 
 def test_listed_replaced_method() -> None:
