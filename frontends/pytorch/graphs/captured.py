@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -17,18 +17,19 @@ from typing import TYPE_CHECKING
 import torch
 
 from frontends.pytorch.graphs.form import Form
-from frontends.pytorch.graphs.graph import told_by, unused_removed
-from frontends.pytorch.recording.operations import Operation, Recording
+from frontends.pytorch.graphs.graph import is_symbol
+from frontends.pytorch.recording.operations import Operation, Recording, has_effects, results_of
 from frontends.pytorch.symbolic.metadata import Kinds
 from frontends.pytorch.symbolic.node import Node
 from frontends.pytorch.symbolic.tensor import Result
+from frontends.pytorch.symbolic.values import symbols_of
+from solver.terms.expr import Atom
 
 if TYPE_CHECKING:
     from frontends.pytorch.graphs.outputs import Outputs
     from frontends.pytorch.recording.inputs import Input, Number
     from shapes.env import ShapeEnv
     from shapes.guards.guards import RuntimeAssert
-    from solver.terms.expr import Atom
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,3 +129,67 @@ class Captured:
         """The symbols that are the bits of a float input."""
         names = self.env.names
         return tuple([atom for each in self.numbers if each.is_float for atom in names[each.symbol].symbols])
+
+
+def unused_removed(operations: Sequence[Operation], kept: Iterable[object]) -> list[Operation]:
+    """Dead code elimination: operators without uses and side effects are removed.
+
+    `kept` are the live results, numbers and symbols: an unbacked size needs the operator that produces it.
+    """
+    needed: set[object] = set()
+    binders = _binders(operations)
+
+    def need(value: object) -> None:
+        if isinstance(value, Result):
+            needed.add(value)
+        elif isinstance(value, Node):
+            if not value.is_plain:
+                need(symbols_of(value.value))
+        elif isinstance(value, Atom):
+            binder = binders.get(value)
+            if binder is not None:
+                needed.add(binder)
+            if value.definition is not None:
+                need(list(value.definition.symbols))
+        elif isinstance(value, list | tuple | frozenset):
+            for item in value:
+                need(item)
+
+    need(list(kept))
+    left: list[Operation] = []
+    for operation in reversed(operations):
+        outputs = operation.outputs
+        if (
+            any(output in needed or isinstance(output, Node) for output in outputs)
+            or not outputs
+            or has_effects(operation)
+        ):
+            need(operation.arguments)
+            left.append(operation)
+    left.reverse()
+    return left
+
+
+def told_by(operations: Sequence[Operation]) -> set[Atom]:
+    """The symbols that results of these operators bind, as sizes or as numbers."""
+    found = set(_binders(operations))
+    for operation in operations:
+        for output in operation.outputs:
+            if isinstance(output, Node) and not output.is_plain:
+                found.update(symbols_of(output.value))
+    return found
+
+
+def _binders(operations: Sequence[Operation]) -> dict[Atom, Result]:
+    """For each unbacked symbol, the first tensor that has it as a size."""
+    found: dict[Atom, Result] = {}
+    for operation in operations:
+        for output in results_of(operation.output):
+            if output.metadata is not None:
+                for size in output.metadata.sizes:
+                    if isinstance(size, torch.SymInt):
+                        expr = size.node.value.expr
+                        if is_symbol(expr):
+                            (atom,) = expr.symbols
+                            found.setdefault(atom, output)
+    return found

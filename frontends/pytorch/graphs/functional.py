@@ -31,10 +31,9 @@ import torch
 
 from backends.decisions.questions import Decisions
 from frontends.pytorch.errors import Unsupported
-from frontends.pytorch.graphs.captured import Captured
+from frontends.pytorch.graphs.captured import Captured, unused_removed
 from frontends.pytorch.graphs.form import Form
 from frontends.pytorch.graphs.functionalize import Values
-from frontends.pytorch.graphs.graph import unused_removed
 from frontends.pytorch.graphs.partition import computed_again
 from frontends.pytorch.graphs.selections import without_selections
 from frontends.pytorch.graphs.split import Split, needed, split

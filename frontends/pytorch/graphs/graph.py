@@ -22,14 +22,12 @@ from frontends.pytorch.meta_rules.layouts import is_packed
 from frontends.pytorch.recording.custom import predicted_by
 from frontends.pytorch.recording.operations import (
     Operation,
-    has_effects,
     is_custom,
     is_view,
-    results_of,
 )
 from frontends.pytorch.symbolic.node import Node
 from frontends.pytorch.symbolic.tensor import Result
-from frontends.pytorch.symbolic.values import holds_floats, symbols_of
+from frontends.pytorch.symbolic.values import holds_floats
 from shapes.env import ShapeEnv
 from shapes.guards.lowering import Lowering, Operations
 from shapes.symbolic.numbers import SymBool, SymFloat, SymInt
@@ -108,19 +106,10 @@ class Sizes:
         return value
 
     def _require(self, value: SymInt | SymFloat) -> None:
-        """Check that the integer of a float, or a rounded quotient of floats, exists: otherwise it is 0 to the engine
-        and an error to Python."""
-        is_float = isinstance(value, SymFloat)
-        read = value.value.arguments if isinstance(value, SymFloat) else (value.expr,)
-        domain, total = value.domain, value.operations.true
-        if domain is total or not any(map(holds_floats, read)):
-            return
-        assert isinstance(value.env, ShapeEnv)
-        if not isinstance(value.env.ask(value.operations.boolean(domain, total)), Always):
-            if is_float:
-                self.check(domain, "float division by zero", ZeroDivisionError)
-            else:
-                self.check(domain, "cannot convert float to integer", OverflowError)
+        """Check that a number of floats exists."""
+        found = undefined(value) if reads_floats(value) else None
+        if found is not None:
+            self.check(*found)
 
     def check(self, condition: Prop, message: str, error: type[Exception]) -> None:
         """A check at run time."""
@@ -208,6 +197,27 @@ class Sizes:
         elif lowered.number < 0:
             total = call(operator.sub, (total, -lowered.number))
         return total
+
+
+def undefined(value: SymInt | SymFloat) -> tuple[Prop, str, type[Exception]] | None:
+    """The condition under which a number exists, with Python's error if it does not; None if it does.
+
+    Otherwise it is 0 to the engine: a quotient, or the integer of a float.
+    """
+    domain, total = value.domain, value.operations.true
+    if domain is total:
+        return None
+    assert isinstance(value.env, ShapeEnv)
+    if isinstance(value.env.ask(value.operations.boolean(domain, total)), Always):
+        return None
+    if isinstance(value, SymInt) and reads_floats(value):
+        return domain, "cannot convert float to integer", OverflowError
+    return domain, "division by zero", ZeroDivisionError
+
+
+def reads_floats(value: SymInt | SymFloat) -> bool:
+    """Return True if a number is computed from floats of the run, so that Python does not raise its error."""
+    return any(map(holds_floats, value.value.arguments if isinstance(value, SymFloat) else (value.expr,)))
 
 
 class GraphBuilder:
@@ -399,67 +409,3 @@ def is_symbol(expr: Expr) -> bool:
 
 def numbered(name: str, results: Iterable[Result]) -> list[tuple[str, Result]]:
     return [(f"{name}_{place}", result) for place, result in enumerate(results)]
-
-
-def unused_removed(operations: Sequence[Operation], kept: Iterable[object]) -> list[Operation]:
-    """Dead code elimination: operators without uses and side effects are removed.
-
-    `kept` are the live results, numbers and symbols: an unbacked size needs the operator that produces it.
-    """
-    needed: set[object] = set()
-    binders = _binders(operations)
-
-    def need(value: object) -> None:
-        if isinstance(value, Result):
-            needed.add(value)
-        elif isinstance(value, Node):
-            if not value.is_plain:
-                need(symbols_of(value.value))
-        elif isinstance(value, Atom):
-            binder = binders.get(value)
-            if binder is not None:
-                needed.add(binder)
-            if value.definition is not None:
-                need(list(value.definition.symbols))
-        elif isinstance(value, list | tuple | frozenset):
-            for item in value:
-                need(item)
-
-    need(list(kept))
-    left: list[Operation] = []
-    for operation in reversed(operations):
-        outputs = operation.outputs
-        if (
-            any(output in needed or isinstance(output, Node) for output in outputs)
-            or not outputs
-            or has_effects(operation)
-        ):
-            need(operation.arguments)
-            left.append(operation)
-    left.reverse()
-    return left
-
-
-def told_by(operations: Sequence[Operation]) -> set[Atom]:
-    """The symbols that results of these operators bind, as sizes or as numbers."""
-    found = set(_binders(operations))
-    for operation in operations:
-        for output in operation.outputs:
-            if isinstance(output, Node) and not output.is_plain:
-                found.update(symbols_of(output.value))
-    return found
-
-
-def _binders(operations: Sequence[Operation]) -> dict[Atom, Result]:
-    """For each unbacked symbol, the first tensor that has it as a size."""
-    found: dict[Atom, Result] = {}
-    for operation in operations:
-        for output in results_of(operation.output):
-            if output.metadata is not None:
-                for size in output.metadata.sizes:
-                    if isinstance(size, torch.SymInt):
-                        expr = size.node.value.expr
-                        if is_symbol(expr):
-                            (atom,) = expr.symbols
-                            found.setdefault(atom, output)
-    return found

@@ -10,18 +10,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence, Set
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-from frontends.pytorch.graphs.captured import Captured
+from frontends.pytorch.graphs.captured import Captured, told_by, unused_removed
 from frontends.pytorch.graphs.form import Form
-from frontends.pytorch.graphs.graph import numbered, told_by, unused_removed
+from frontends.pytorch.graphs.graph import numbered
 from frontends.pytorch.graphs.undefined_gradients import without
 from frontends.pytorch.recording.operations import Operation, flat, results_of
 from frontends.pytorch.symbolic.node import Node
 from frontends.pytorch.symbolic.tensor import Result
 from frontends.pytorch.symbolic.values import symbols_of
-from shapes.guards.guards import RuntimeAssert
 from solver.terms.expr import Atom
 
 
@@ -54,7 +53,8 @@ class Split:
         if left is None:
             return None
         inputs = (*full.inputs[:count], *[full.inputs[count + place] for place in left.given])
-        checks = checkable(full.checks, self.later, left.operations)
+        known = told_by(left.operations)
+        checks = [check for check in full.checks if known.issuperset(self.later & check.prop.symbols)]
         form = replace(
             full,
             inputs=inputs,
@@ -124,14 +124,6 @@ def needed(
         made.update([output for output in results_of(operation.output) if output not in saved])
     read(gradients)
     return list(saved), list(symbols)
-
-
-def checkable(
-    checks: Sequence[RuntimeAssert], later: Set[Atom], operations: Sequence[Operation]
-) -> list[RuntimeAssert]:
-    """The checks of a backward whose symbols are bound if only these operators run."""
-    known = told_by(operations)
-    return [check for check in checks if known.issuperset(later & check.prop.symbols)]
 
 
 def sizes_in(results: object) -> list[Atom]:

@@ -25,7 +25,7 @@ from typing import Final
 
 import torch
 
-from frontends.pytorch.graphs.graph import unused_removed
+from frontends.pytorch.graphs.captured import unused_removed
 from frontends.pytorch.graphs.partition import sources
 from frontends.pytorch.recording.operations import Operation, is_view, replaced, results_of
 from frontends.pytorch.symbolic.tensor import Result

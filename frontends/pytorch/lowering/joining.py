@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import product
 from typing import Final
 
 import torch
@@ -127,19 +126,12 @@ def roll(at: Site, x: Value, shifts: list[Size], axes: list[int] | None = None) 
     if not axes:
         raise Declined
     terms = at.build.interner
-    moves: list[tuple[int, list[tuple[Expr, Expr, Expr]]]] = []
     for axis, shift in zip([axis % x.rank for axis in axes], shifts):
         size = x.sizes[axis]
         front = terms.mod(at.size(shift), terms.maximum(size, 1))
-        moves.append((axis, [(at.build.zero, size - front, front), (front, at.build.zero, size - front)]))
-    if len({axis for axis, _ in moves}) < len(moves):
-        raise Declined
-    whole = at.new()
-    for pieces in product(*[move for _, move in moves]):
-        target, source = whole, x
-        for (axis, _), (start, begin, length) in zip(moves, pieces):
-            sizes = _with(target.sizes, axis, length)
-            target = sliced(at, target, axis, start, 1, sizes)
-            source = sliced(at, source, axis, begin, 1, sizes)
-        at.assign(target, source)
-    return whole
+        pieces = [
+            sliced(at, x, axis, start, 1, _with(x.sizes, axis, length))
+            for start, length in ((size - front, front), (at.build.zero, size - front))
+        ]
+        x = _joined(at, pieces, axis, [front])
+    return x

@@ -9,11 +9,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from backends.loops.program import Call, Check, Program
+from frontends.pytorch.graphs.graph import reads_floats, undefined
 from frontends.pytorch.symbolic.node import Node
-from frontends.pytorch.symbolic.values import holds_floats
-from shapes.env import ShapeEnv
 from shapes.symbolic.numbers import SymBool, SymFloat, SymInt
-from solver.decide.verdict import Always
 from solver.floats.ordinals import pattern as pattern_of
 from solver.terms.expr import Atom, Expr
 from solver.terms.prop import Prop
@@ -31,26 +29,22 @@ class Numbers:
         """A scalar as an argument."""
         value = node.value
         if isinstance(value, SymInt):
-            self._check(value, "cannot convert float to integer", OverflowError)
+            self._check(value)
             return value.expr.constant if value.expr.is_constant else value.expr
         if not isinstance(value, SymBool | SymFloat):
             return value
         found = self._made.get(node)
         if found is None:
-            if isinstance(value, SymFloat) and any(map(holds_floats, value.value.arguments)):
-                self._check(value, "division by zero", ZeroDivisionError)
+            if isinstance(value, SymFloat) and reads_floats(value):
+                self._check(value)
             found = self._made[node] = self._computed(value)
         return found
 
-    def _check(self, value: SymInt | SymFloat, message: str, error: type[Exception]) -> None:
-        """An undefined value is 0 to the engine, and an error to Python."""
-        domain = value.domain
-        if domain is value.operations.true or domain in self._checked:
-            return
-        self._checked.add(domain)
-        assert isinstance(value.env, ShapeEnv)
-        if not isinstance(value.env.ask(value.operations.boolean(domain, value.operations.true)), Always):
-            self.program.steps.append(Check(domain, message, error))
+    def _check(self, value: SymInt | SymFloat) -> None:
+        found = None if value.domain in self._checked else undefined(value)
+        if found is not None:
+            self._checked.add(value.domain)
+            self.program.steps.append(Check(*found))
 
     def _computed(self, value: SymBool | SymFloat) -> Expr:
         interner = self.program.build.interner

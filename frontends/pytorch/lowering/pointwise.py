@@ -54,16 +54,14 @@ def _promoted(*operands: Argument) -> str:
     return name_of(torch.result_type(*given))
 
 
-@lowering(*[getattr(aten, f"logical_{name}").default for name in LOGIC])
-def logical(at: Site, x: Value, y: Value) -> Value:
-    return at.operand(x, "bool").apply(LOGIC[at.name.removeprefix("logical_")], at.operand(y, "bool"))
-
-
 @lowering(
-    *[getattr(getattr(aten, f"bitwise_{name}"), of) for name in LOGIC for of in ("Tensor", "Scalar", "Scalar_Tensor")]
+    *[getattr(aten, f"logical_{name}").default for name in LOGIC],
+    *[getattr(getattr(aten, f"bitwise_{name}"), of) for name in LOGIC for of in ("Tensor", "Scalar", "Scalar_Tensor")],
 )
-def bitwise(at: Site, x: Argument, y: Argument) -> Value:
-    return at.operand(x).apply(LOGIC[at.name.removeprefix("bitwise_")], at.operand(y))
+def logic(at: Site, x: Argument, y: Argument) -> Value:
+    kind, _, name = at.name.partition("_")
+    dtype = "bool" if kind == "logical" else at.dtype
+    return at.operand(x, dtype).apply(LOGIC[name], at.operand(y, dtype))
 
 
 # ---------------------------------------------------------------------- arithmetic
@@ -127,8 +125,7 @@ FORMULAS: Final[Mapping[object, Callable[[Value], Value]]] = {
     aten.logical_not.default: lambda x: x.equals(0),
     aten.bitwise_not.default: lambda x: ~x,
     aten.abs.default: lambda x: x if x.dtype in ("bool", "uint8") else x.apply("abs"),
-    aten.sign.default: lambda x: x if x.dtype == "bool" else x.apply("sign"),
-    aten.sgn.default: lambda x: x if x.dtype == "bool" else x.apply("sign"),
+    **dict.fromkeys((aten.sign.default, aten.sgn.default), lambda x: x if x.dtype == "bool" else x.apply("sign")),
 }
 
 

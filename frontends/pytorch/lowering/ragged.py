@@ -80,7 +80,7 @@ def ends(at: Site, rows: Rows) -> tuple[Value, Value]:
 
 def require_order(at: Site, rows: Rows) -> None:
     """Require that rows have no negative length and lie within the axis."""
-    if rows.is_ordered or rows.covers:
+    if rows.is_ordered:
         return
     rows.is_ordered = True
     first, last = ends(at, rows)
