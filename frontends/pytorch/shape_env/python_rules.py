@@ -187,6 +187,18 @@ def method_tolist(self: Any, tx: Any) -> VariableTracker:
         )
 
 
+def var_getattr(self: Any, tx: Any, name: str) -> VariableTracker:
+    """An attribute of a tensor: of a gradient that the frame has set, what it has set.
+
+    Torch marks that value as read from the tensor. A constant is one for all that the frame sets to it, and other
+    tensors would get the old gradient of this one.
+    """
+    effects = tx.output.side_effects
+    if name in ("grad", "_grad") and effects.has_pending_mutation_of_attr(self, "grad"):
+        return effects.load_attr(self, "grad")
+    return ATTRIBUTE(self, tx, name)
+
+
 CONTAINS: Final = BaseListVariable.sq_contains
 DIVMOD: Final = BuiltinVariable.call_divmod
 EXTREME: Final = BuiltinVariable._call_min_max_binary
@@ -194,6 +206,7 @@ METHOD: Final = ListVariable.call_method
 INTEGER: Final = VariableBuilder.wrap_symint
 FLOAT: Final = VariableBuilder.wrap_symfloat
 LIST: Final = TensorVariable.method_tolist
+ATTRIBUTE: Final = TensorVariable.var_getattr
 
 
 REPLACED: Final = (
@@ -204,5 +217,6 @@ REPLACED: Final = (
     (VariableBuilder, wrap_symint),
     (VariableBuilder, wrap_symfloat),
     (TensorVariable, method_tolist),
+    (TensorVariable, var_getattr),
 )
 """By class of Dynamo's, what replaces its method of this name."""

@@ -536,6 +536,42 @@ def test_torch_still_differs_in_membership(name: str) -> None:
     assert did(torch.compile(step, backend="eager", dynamic=True), None) != did(step, None)
 
 
+def cleared_gradients() -> tuple[Callable[..., object], list[torch.Tensor]]:
+    """A step that clears gradients, computes new ones, and has a graph break, with its tensors."""
+    leaves = [torch.full((3,), float(each), requires_grad=True) for each in (1, 2)]
+
+    def step(x: torch.Tensor) -> object:
+        for leaf in leaves:
+            leaf.grad = None
+        loss = (x * leaves[0]).sum() + (x.exp() * leaves[1]).sum()
+        loss.backward()  # type: ignore[no-untyped-call]
+        print(end="")
+        return loss.detach()
+
+    return step, leaves
+
+
+@pytest.mark.parametrize("backend", ["eager", "cpu"])
+def test_gradients_that_are_cleared(backend: str) -> None:
+    """Each leaf gets its own gradient, not that of another leaf from the call before."""
+    step, leaves = cleared_gradients()
+    compiled = compile(step, backend=backend, dynamic=True)
+    for number in range(1, 4):
+        x = torch.full((3,), float(number))
+        compiled(x)
+        torch.testing.assert_close([leaf.grad for leaf in leaves], [x, x.exp()])
+
+
+def test_torch_still_mixes_gradients() -> None:
+    """Torch still mixes them: once it is mended, `var_getattr` of `shape_env/python_rules.py` goes."""
+    step, leaves = cleared_gradients()
+    with config.patch(trace_autograd_ops=True):
+        compiled = torch.compile(step, backend="eager", dynamic=True)
+        for number in (1, 2):
+            compiled(torch.full((3,), float(number)))
+    assert leaves[0].grad is not None and leaves[0].grad.tolist() != [2.0, 2.0, 2.0]
+
+
 # ---------------------------------------------------------------------- listed: not refused
 
 
