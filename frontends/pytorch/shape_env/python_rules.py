@@ -1,4 +1,4 @@
-"""`in`, `divmod`, `max` and sorting of sizes, and numbers of modules, as Dynamo traces them in our environments.
+"""Python's operations on sizes, gradients and limited deques, as Dynamo traces them in our environments.
 
     >>> import torch
     >>> from frontends.pytorch.shape_env import installed
@@ -9,8 +9,8 @@
     ((True, (1, 1)), (False, (2, 1)))
 
 Torch's `in` finds constants only, a size is in no container, and a tensor compared with a tensor has no truth; it
-has no `divmod` of sizes, and no order of them, and its `max` of a size and a float is a float. Here Dynamo traces a
-function that does what Python does.
+has no `divmod` of sizes, no `~` and no order of them, and its `max` of a size and a float is a float. Here Dynamo
+traces a function that does what Python does.
 
 With `dynamic=True` torch takes every number for a symbol. Numbers of modules and globals seldom change: here they are
 constants until they have changed.
@@ -18,6 +18,7 @@ constants until they have changed.
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Final
@@ -25,7 +26,20 @@ from typing import Any, Final
 import torch
 from torch._dynamo import config
 from torch._dynamo.exc import unimplemented
-from torch._dynamo.variables import BuiltinVariable, LambdaVariable, ListVariable, SymNodeVariable, UserDefinedVariable
+from torch._dynamo.guards import GuardBuilder, install_guard
+from torch._dynamo.side_effects import SideEffects
+from torch._dynamo.source import AttrSource
+from torch._dynamo.variables import (
+    BuiltinVariable,
+    ConstantVariable,
+    DequeVariable,
+    LambdaVariable,
+    ListVariable,
+    SymNodeVariable,
+    TorchInGraphFunctionVariable,
+    UserDefinedObjectVariable,
+    UserDefinedVariable,
+)
 from torch._dynamo.variables.base import VariableTracker
 from torch._dynamo.variables.builder import VariableBuilder
 from torch._dynamo.variables.lists import BaseListVariable, TupleVariable
@@ -57,6 +71,24 @@ def larger(a: float, b: float) -> float:
 def smaller(a: float, b: float) -> float:
     """The result of `min`: the first one of equals."""
     return b if b < a else a
+
+
+def inverted(number: int) -> int:
+    """The result of `~`."""
+    return -number - 1
+
+
+def number_of_bytes(tensor: torch.Tensor) -> int:
+    """The bytes of a tensor's elements."""
+    return tensor.numel() * tensor.element_size()
+
+
+def multiplied(a: Any, b: object) -> object:
+    """The result of `a @ b` by the method of an object."""
+    result = a.__matmul__(b)
+    if result is NotImplemented:
+        raise TypeError("unsupported operand type(s) for @")
+    return result
 
 
 def sort(items: list[object], keys: Sequence[Any], reverse: bool) -> None:
@@ -103,6 +135,14 @@ def are_ordered(tx: Any, values: Sequence[VariableTracker]) -> bool:
     return is_ours and known and any(isinstance(each, SymNodeVariable) for each in leaves)
 
 
+def are_told_apart(keys: Sequence[VariableTracker]) -> bool:
+    """Return True for tuples whose first elements are texts, none twice: nothing else decides their order."""
+    firsts = [each.items[0] for each in keys if type(each) is TupleVariable and each.items]
+    known = [each.as_python_constant() for each in firsts if each.is_python_constant()]
+    is_text = all(type(each) is str for each in known)
+    return len(known) == len(keys) and is_text and len(set(known)) == len(keys)
+
+
 def sq_contains(self: Any, tx: Any, item: VariableTracker) -> VariableTracker:
     """The truth of `item in self`, for Dynamo's variable of a list, a tuple or sizes."""
     compared = [*self.items, item]
@@ -141,6 +181,10 @@ def call_method(self: Any, tx: Any, name: str, args: Any, kwargs: dict[str, Vari
         if key is not None and not key.is_constant_none():
             keys = [key.call_function(tx, [each], {}) for each in keys]
             # called once for each
+            known = iter(keys)
+            kwargs = {**kwargs, "key": LambdaVariable(lambda item: next(known))}
+        if are_told_apart(keys):
+            keys = [each.items[0] for each in keys]
             known = iter(keys)
             kwargs = {**kwargs, "key": LambdaVariable(lambda item: next(known))}
         if are_ordered(tx, keys):
@@ -194,9 +238,71 @@ def var_getattr(self: Any, tx: Any, name: str) -> VariableTracker:
     tensors would get the old gradient of this one.
     """
     effects = tx.output.side_effects
+    if name == "nbytes" and self.layout is torch.strided and isinstance(tx.output.shape_env, EngineShapeEnv):
+        return traced(tx, number_of_bytes, self)
     if name in ("grad", "_grad") and effects.has_pending_mutation_of_attr(self, "grad"):
         return effects.load_attr(self, "grad")
     return ATTRIBUTE(self, tx, name)
+
+
+def method___getitem__(self: Any, tx: Any, *args: VariableTracker, **kwargs: VariableTracker) -> VariableTracker:
+    """An element of a tensor: the index may be a tensor of one integer, whose value is a symbol."""
+    if isinstance(tx.output.shape_env, EngineShapeEnv) and is_index(args[0]):
+        args = (args[0].call_method(tx, "item", [], {}), *args[1:])
+    return ELEMENT(self, tx, *args, **kwargs)
+
+
+def is_index(value: Any) -> bool:
+    """Return True for a tensor of one integer without axes."""
+    if not isinstance(value, TensorVariable) or value.dtype is None:
+        return False
+    return value.ndim == 0 and value.dtype in (torch.int64, torch.int32, torch.int16, torch.int8)
+
+
+def call_invert(self: Any, tx: Any, number: VariableTracker) -> VariableTracker | None:
+    """The result of `~number`."""
+    return traced(tx, inverted, number) if are_sizes(tx, [number]) else None
+
+
+def call_matmul(self: Any, tx: Any, a: VariableTracker, b: VariableTracker) -> VariableTracker | None:
+    """The result of `a @ b`, where the class of `a` defines it and `b` is of the same."""
+    is_defined = isinstance(a, UserDefinedObjectVariable) and a.python_type() is b.python_type()
+    return traced(tx, multiplied, a, b) if is_defined and hasattr(a.python_type(), "__matmul__") else None
+
+
+def call_function(self: Any, tx: Any, args: Sequence[VariableTracker], kwargs: dict[str, Any]) -> VariableTracker:
+    """A call of torch's: of `can_cast` and the like, which are about types alone, the result is known."""
+    if self.value in OF_TYPES and not kwargs and isinstance(tx.output.shape_env, EngineShapeEnv):
+        known = [sample(each) for each in args]
+        if None not in known:
+            return VariableTracker.build(tx, self.value(*known))
+    return CALL(self, tx, args, kwargs)
+
+
+def sample(value: VariableTracker) -> Any:
+    """A value of the type of a variable's; None if it is unknown."""
+    if isinstance(value, TensorVariable):
+        return value.as_proxy().node.meta.get("example_value")
+    if isinstance(value, SymNodeVariable):
+        return value.python_type()(1)
+    return value.as_python_constant() if value.is_python_constant() else None
+
+
+def wrap_listlike(self: Any, value: Any) -> VariableTracker:
+    """The variable of a list or the like that the program reads: a deque keeps its limit."""
+    made = LISTLIKE(self, value)
+    if type(value) is collections.deque and value.maxlen is not None:
+        install_guard(AttrSource(self.source, "maxlen").make_guard(GuardBuilder.CONSTANT_MATCH))
+        made.maxlen = VariableTracker.build(self.tx, value.maxlen)
+    return made
+
+
+def codegen_update_mutated(self: Any, cg: Any, log_side_effects: bool = False) -> None:
+    """The code that changes objects as the program does: a deque with a limit gets its last elements."""
+    for each in self.id_to_variable.values():
+        if isinstance(each, DequeVariable) and each.source is not None and self.is_modified(each):
+            each.maxlen = ConstantVariable.create(None)
+    CHANGES(self, cg, log_side_effects)
 
 
 CONTAINS: Final = BaseListVariable.sq_contains
@@ -207,6 +313,11 @@ INTEGER: Final = VariableBuilder.wrap_symint
 FLOAT: Final = VariableBuilder.wrap_symfloat
 LIST: Final = TensorVariable.method_tolist
 ATTRIBUTE: Final = TensorVariable.var_getattr
+ELEMENT: Final = TensorVariable.method___getitem__
+CALL: Final = TorchInGraphFunctionVariable.call_function
+LISTLIKE: Final = VariableBuilder.wrap_listlike
+CHANGES: Final = SideEffects.codegen_update_mutated
+OF_TYPES: Final = (torch.can_cast, torch.promote_types, torch.result_type)
 
 
 REPLACED: Final = (
@@ -218,5 +329,11 @@ REPLACED: Final = (
     (VariableBuilder, wrap_symfloat),
     (TensorVariable, method_tolist),
     (TensorVariable, var_getattr),
+    (TensorVariable, method___getitem__),
+    (BuiltinVariable, call_invert),
+    (BuiltinVariable, call_matmul),
+    (TorchInGraphFunctionVariable, call_function),
+    (VariableBuilder, wrap_listlike),
+    (SideEffects, codegen_update_mutated),
 )
 """By class of Dynamo's, what replaces its method of this name."""
