@@ -19,7 +19,8 @@ constants until they have changed.
 from __future__ import annotations
 
 import collections
-from collections.abc import Iterable, Sequence
+import operator
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Final
 
@@ -35,6 +36,7 @@ from torch._dynamo.variables import (
     DequeVariable,
     LambdaVariable,
     ListVariable,
+    NestedUserFunctionVariable,
     SymNodeVariable,
     TorchInGraphFunctionVariable,
     UserDefinedObjectVariable,
@@ -45,7 +47,7 @@ from torch._dynamo.variables.builder import VariableBuilder
 from torch._dynamo.variables.lists import BaseListVariable, TupleVariable
 from torch._dynamo.variables.tensor import TensorVariable
 from torch._guards import GuardSource
-from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
+from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode, has_hint
 
 from frontends.pytorch.shape_env.adapter import EngineShapeEnv
 
@@ -89,6 +91,12 @@ def multiplied(a: Any, b: object) -> object:
     if result is NotImplemented:
         raise TypeError("unsupported operand type(s) for @")
     return result
+
+
+def checked(condition: bool, message: Callable[[], object]) -> None:
+    """The effect of `torch._check`."""
+    if not condition:
+        raise RuntimeError(message())
 
 
 def sort(items: list[object], keys: Sequence[Any], reverse: bool) -> None:
@@ -245,16 +253,37 @@ def var_getattr(self: Any, tx: Any, name: str) -> VariableTracker:
     return ATTRIBUTE(self, tx, name)
 
 
-def method___getitem__(self: Any, tx: Any, *args: VariableTracker, **kwargs: VariableTracker) -> VariableTracker:
-    """An element of a tensor: the index may be a tensor of one integer, whose value is a symbol."""
-    if isinstance(tx.output.shape_env, EngineShapeEnv) and is_index(args[0]):
-        args = (args[0].call_method(tx, "item", [], {}), *args[1:])
-    return ELEMENT(self, tx, *args, **kwargs)
+def _handle_insert_op_in_graph(self: Any, tx: Any, args: list[VariableTracker], kwargs: Any) -> Any:
+    """An operator on tensors: where an element's index is a tensor of one integer, its value is a symbol."""
+    if self.fn is operator.getitem and isinstance(args[0], TensorVariable) and is_index(tx, args[1]):
+        return args[0].call_method(tx, "__getitem__", [args[1].call_method(tx, "item", [], {})], {})
+    return OPERATOR(self, tx, args, kwargs)
 
 
-def is_index(value: Any) -> bool:
-    """Return True for a tensor of one integer without axes."""
-    if not isinstance(value, TensorVariable) or value.dtype is None:
+def method___setitem__(self: Any, tx: Any, key: VariableTracker, value: VariableTracker) -> VariableTracker:
+    """A change of a tensor's element: the index may be a tensor of one integer, whose value is a symbol."""
+    change = changing(self, value)
+    if change is None or not is_index(tx, key):
+        return ELEMENT(self, tx, key, value)
+    version = self._get_fake_version()
+    element = self.call_method(tx, "__getitem__", [key.call_method(tx, "item", [], {})], {})
+    element.call_method(tx, change, [value], {})
+    # it may have a gradient now
+    self._sync_if_inplace_mutation(tx, version, value.is_tensor())
+    return ConstantVariable.create(None)
+
+
+def changing(tensor: Any, value: Any) -> str | None:
+    """The method by which an element becomes a value; None if its axes may not fit."""
+    if isinstance(value, TensorVariable):
+        is_small = None not in (tensor.ndim, value.ndim) and value.ndim < tensor.ndim
+        return "copy_" if is_small else None
+    return "fill_" if value.is_python_constant() and value.python_type() in (bool, int, float) else None
+
+
+def is_index(tx: Any, value: Any) -> bool:
+    """Return True for a tensor of one integer without axes, in an environment of ours."""
+    if not isinstance(value, TensorVariable) or not isinstance(tx.output.shape_env, EngineShapeEnv):
         return False
     return value.ndim == 0 and value.dtype in (torch.int64, torch.int32, torch.int16, torch.int8)
 
@@ -271,8 +300,13 @@ def call_matmul(self: Any, tx: Any, a: VariableTracker, b: VariableTracker) -> V
 
 
 def call_function(self: Any, tx: Any, args: Sequence[VariableTracker], kwargs: dict[str, Any]) -> VariableTracker:
-    """A call of torch's: of `can_cast` and the like, which are about types alone, the result is known."""
-    if self.value in OF_TYPES and not kwargs and isinstance(tx.output.shape_env, EngineShapeEnv):
+    """A call of torch's: of `can_cast` and the like, which are about types alone, the result is known; a check of sizes
+    is a branch, so that its message may read them."""
+    is_plain = not kwargs and isinstance(tx.output.shape_env, EngineShapeEnv)
+    if is_plain and self.value is torch._check and len(args) == 2 and isinstance(args[0], SymNodeVariable):
+        if isinstance(args[1], NestedUserFunctionVariable) and args[1].has_closure() and has_hint(args[0].sym_num):
+            return traced(tx, checked, *args)
+    if is_plain and self.value in OF_TYPES:
         known = [sample(each) for each in args]
         if None not in known:
             return VariableTracker.build(tx, self.value(*known))
@@ -313,7 +347,8 @@ INTEGER: Final = VariableBuilder.wrap_symint
 FLOAT: Final = VariableBuilder.wrap_symfloat
 LIST: Final = TensorVariable.method_tolist
 ATTRIBUTE: Final = TensorVariable.var_getattr
-ELEMENT: Final = TensorVariable.method___getitem__
+ELEMENT: Final = TensorVariable.method___setitem__
+OPERATOR: Final = BuiltinVariable._handle_insert_op_in_graph
 CALL: Final = TorchInGraphFunctionVariable.call_function
 LISTLIKE: Final = VariableBuilder.wrap_listlike
 CHANGES: Final = SideEffects.codegen_update_mutated
@@ -329,7 +364,8 @@ REPLACED: Final = (
     (VariableBuilder, wrap_symfloat),
     (TensorVariable, method_tolist),
     (TensorVariable, var_getattr),
-    (TensorVariable, method___getitem__),
+    (TensorVariable, method___setitem__),
+    (BuiltinVariable, _handle_insert_op_in_graph),
     (BuiltinVariable, call_invert),
     (BuiltinVariable, call_matmul),
     (TorchInGraphFunctionVariable, call_function),
