@@ -47,7 +47,7 @@ from torch._dynamo.variables.builder import VariableBuilder
 from torch._dynamo.variables.lists import BaseListVariable, TupleVariable
 from torch._dynamo.variables.tensor import TensorVariable
 from torch._guards import GuardSource
-from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode, has_hint
+from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 
 from frontends.pytorch.shape_env.adapter import EngineShapeEnv
 
@@ -304,7 +304,7 @@ def call_function(self: Any, tx: Any, args: Sequence[VariableTracker], kwargs: d
     is a branch, so that its message may read them."""
     is_plain = not kwargs and isinstance(tx.output.shape_env, EngineShapeEnv)
     if is_plain and self.value is torch._check and len(args) == 2 and isinstance(args[0], SymNodeVariable):
-        if isinstance(args[1], NestedUserFunctionVariable) and args[1].has_closure() and has_hint(args[0].sym_num):
+        if isinstance(args[1], NestedUserFunctionVariable) and args[1].has_closure() and args[0].sym_num.node.has_hint():
             return traced(tx, checked, *args)
     if is_plain and self.value in OF_TYPES:
         known = [sample(each) for each in args]
