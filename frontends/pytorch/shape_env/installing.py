@@ -101,7 +101,8 @@ class Installation:
             if self.count == 1:
                 for owner, name, function in REPLACED:
                     known = getattr(owner, name, None)
-                    self.replaced.callback(*((delattr, owner, name) if known is None else (setattr, owner, name, known)))
+                    restored = (delattr, owner, name) if known is None else (setattr, owner, name, known)
+                    self.replaced.callback(*restored)
                     setattr(owner, name, function)
                 # torch's origins of guards and nodes stay the user's lines
                 uninteresting_files().update(OWN)

@@ -303,14 +303,19 @@ def call_function(self: Any, tx: Any, args: Sequence[VariableTracker], kwargs: d
     """A call of torch's: of `can_cast` and the like, which are about types alone, the result is known; a check of sizes
     is a branch, so that its message may read them."""
     is_plain = not kwargs and isinstance(tx.output.shape_env, EngineShapeEnv)
-    if is_plain and self.value is torch._check and len(args) == 2 and isinstance(args[0], SymNodeVariable):
-        if isinstance(args[1], NestedUserFunctionVariable) and args[1].has_closure() and args[0].sym_num.node.has_hint():
-            return traced(tx, checked, *args)
+    if is_plain and self.value is torch._check and reads_sizes(*args):
+        return traced(tx, checked, *args)
     if is_plain and self.value in OF_TYPES:
         known = [sample(each) for each in args]
         if None not in known:
             return VariableTracker.build(tx, self.value(*known))
     return CALL(self, tx, args, kwargs)
+
+
+def reads_sizes(condition: VariableTracker, message: VariableTracker | None = None) -> bool:
+    """Return True for a condition on sizes whose message has variables of the frame."""
+    is_known = isinstance(condition, SymNodeVariable) and condition.sym_num.node.has_hint()
+    return is_known and isinstance(message, NestedUserFunctionVariable) and message.has_closure()
 
 
 def sample(value: VariableTracker) -> Any:
