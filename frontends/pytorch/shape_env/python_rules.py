@@ -80,6 +80,11 @@ def inverted(number: int) -> int:
     return -number - 1
 
 
+def remainder_of_power(a: int, b: int, modulus: int) -> int:
+    """The result of `pow(a, b, modulus)`."""
+    return a**b % modulus
+
+
 def number_of_bytes(tensor: torch.Tensor) -> int:
     """The bytes of a tensor's elements."""
     return tensor.numel() * tensor.element_size()
@@ -293,6 +298,13 @@ def call_invert(self: Any, tx: Any, number: VariableTracker) -> VariableTracker 
     return traced(tx, inverted, number) if are_sizes(tx, [number]) else None
 
 
+def call_pow(self: Any, tx: Any, a: VariableTracker, b: VariableTracker, *rest: VariableTracker) -> Any:
+    """The result of `pow(a, b, modulus)`, where no inverse is asked for."""
+    if rest and are_sizes(tx, [a, b, *rest]) and b.is_python_constant() and b.as_python_constant() >= 0:
+        return traced(tx, remainder_of_power, a, b, *rest)
+    return None
+
+
 def call_matmul(self: Any, tx: Any, a: VariableTracker, b: VariableTracker) -> VariableTracker | None:
     """The result of `a @ b`, where the class of `a` defines it and `b` is of the same."""
     is_defined = isinstance(a, UserDefinedObjectVariable) and a.python_type() is b.python_type()
@@ -373,6 +385,7 @@ REPLACED: Final = (
     (BuiltinVariable, _handle_insert_op_in_graph),
     (BuiltinVariable, call_invert),
     (BuiltinVariable, call_matmul),
+    (BuiltinVariable, call_pow),
     (TorchInGraphFunctionVariable, call_function),
     (VariableBuilder, wrap_listlike),
     (SideEffects, codegen_update_mutated),

@@ -507,6 +507,7 @@ OF_SIZES: dict[str, Callable[[torch.Tensor], object]] = {
     "the larger of a size and a float": lambda x: (max(x.shape[0], 4.0), max(3.5, x.shape[0], 1), max(4.0, x.shape[0])),
     "the smaller of a size and a float": lambda x: (min(x.shape[0], 4.0), min([x.shape[0] / 2, 2]), x.shape[0] * 0.5),
     "an inverted size": lambda x: (~x.shape[0], x.nbytes + x.itemsize),
+    "a power with a modulus": lambda x: (pow(x.shape[0], 2, 5), pow(-x.shape[0], 3, 5), pow(2, 3, -5)),
     "items by name": lambda x: [name for name, _ in sorted({"b": x, "a": x * 2}.items(), reverse=True)],
     "types": lambda x: (torch.can_cast(torch.int, x.dtype), torch.result_type(x, x.shape[0])),
     "an object's product": lambda x: Column(x) @ Column(x),
