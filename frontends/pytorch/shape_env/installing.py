@@ -100,7 +100,9 @@ class Installation:
             self.count += 1
             if self.count == 1:
                 for owner, name, function in REPLACED:
-                    self.replaced.callback(setattr, owner, name, vars(owner)[name])
+                    known = getattr(owner, name, None)
+                    restored = (delattr, owner, name) if known is None else (setattr, owner, name, known)
+                    self.replaced.callback(*restored)
                     setattr(owner, name, function)
                 # torch's origins of guards and nodes stay the user's lines
                 uninteresting_files().update(OWN)

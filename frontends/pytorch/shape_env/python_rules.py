@@ -1,15 +1,16 @@
-"""`in` and `max` of sizes, and numbers of modules, as Dynamo traces them in our environments.
+"""Python's operations on sizes, gradients and limited deques, as Dynamo traces them in our environments.
 
     >>> import torch
     >>> from frontends.pytorch.shape_env import installed
     >>> with installed():
-    ...     sized = lambda x: (x + 1, 3 in x.shape, max(x.shape[0], 4.0))
+    ...     sized = lambda x: (x + 1, x.shape[0] in (3, 4), divmod(x.shape[0], 2))
     ...     f = torch.compile(sized, backend="eager", dynamic=True)
     ...     f(torch.ones(3))[1:], f(torch.ones(5))[1:]
-    ((True, 4.0), (False, 5))
+    ((True, (1, 1)), (False, (2, 1)))
 
-Torch's `in` finds no number among sizes, and returns a tensor where it compares tensors; its `max` of a size and a
-float is a float. Here Dynamo traces a function that does what Python does.
+Torch's `in` finds constants only, a size is in no container, and a tensor compared with a tensor has no truth; it
+has no `divmod` of sizes, no `~` and no order of them, and its `max` of a size and a float is a float. Here Dynamo
+traces a function that does what Python does.
 
 With `dynamic=True` torch takes every number for a symbol. Numbers of modules and globals seldom change: here they are
 constants until they have changed.
@@ -17,16 +18,33 @@ constants until they have changed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import collections
+import operator
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Final
 
+import torch
 from torch._dynamo import config
 from torch._dynamo.exc import unimplemented
-from torch._dynamo.variables import BuiltinVariable, SymNodeVariable, UserDefinedVariable
+from torch._dynamo.guards import GuardBuilder, install_guard
+from torch._dynamo.side_effects import SideEffects
+from torch._dynamo.source import AttrSource
+from torch._dynamo.variables import (
+    BuiltinVariable,
+    ConstantVariable,
+    DequeVariable,
+    LambdaVariable,
+    ListVariable,
+    NestedUserFunctionVariable,
+    SymNodeVariable,
+    TorchInGraphFunctionVariable,
+    UserDefinedObjectVariable,
+    UserDefinedVariable,
+)
 from torch._dynamo.variables.base import VariableTracker
 from torch._dynamo.variables.builder import VariableBuilder
-from torch._dynamo.variables.lists import BaseListVariable
+from torch._dynamo.variables.lists import BaseListVariable, TupleVariable
 from torch._dynamo.variables.tensor import TensorVariable
 from torch._guards import GuardSource
 from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
@@ -42,6 +60,11 @@ def contains(container: Iterable[object], item: object) -> bool:
     return False
 
 
+def quotient(a: int, b: int) -> tuple[int, int]:
+    """The results of `divmod`."""
+    return a // b, a % b
+
+
 def larger(a: float, b: float) -> float:
     """The result of `max`: the first one of equals."""
     return b if b > a else a
@@ -52,9 +75,85 @@ def smaller(a: float, b: float) -> float:
     return b if b < a else a
 
 
+def inverted(number: int) -> int:
+    """The result of `~`."""
+    return -number - 1
+
+
+def remainder_of_power(a: int, b: int, modulus: int) -> int:
+    """The result of `pow(a, b, modulus)`."""
+    return a**b % modulus
+
+
+def number_of_bytes(tensor: torch.Tensor) -> int:
+    """The bytes of a tensor's elements."""
+    return tensor.numel() * tensor.element_size()
+
+
+def multiplied(a: Any, b: object) -> object:
+    """The result of `a @ b` by the method of an object."""
+    result = a.__matmul__(b)
+    if result is NotImplemented:
+        raise TypeError("unsupported operand type(s) for @")
+    return result
+
+
+def checked(condition: bool, message: Callable[[], object]) -> None:
+    """The effect of `torch._check`."""
+    if not condition:
+        raise RuntimeError(message())
+
+
+def sort(items: list[object], keys: Sequence[Any], reverse: bool) -> None:
+    """Sort a list by keys; equals keep their order."""
+    sorted_items: list[object] = []
+    sorted_keys: list[Any] = []
+    places = range(len(items))
+    for index in reversed(places) if reverse else places:
+        place = len(sorted_items)
+        while place > 0 and keys[index] < sorted_keys[place - 1]:
+            place -= 1
+        sorted_items.insert(place, items[index])
+        sorted_keys.insert(place, keys[index])
+    items[:] = sorted_items[::-1] if reverse else sorted_items
+
+
 def traced(tx: Any, function: object, *args: VariableTracker) -> VariableTracker:
     """The result of a function that Dynamo traces."""
     return VariableTracker.build(tx, function).call_function(tx, list(args), {})
+
+
+def are_sizes(tx: Any, values: Sequence[VariableTracker]) -> bool:
+    """Return True if values are integers, and some are sizes of an environment of ours."""
+    if not isinstance(tx.output.shape_env, EngineShapeEnv):
+        return False
+    symbolic = [isinstance(each, SymNodeVariable) for each in values]
+    return any(symbolic) and all(
+        (is_symbolic or each.is_python_constant()) and each.python_type() is int
+        for each, is_symbolic in zip(values, symbolic)
+    )
+
+
+def are_ordered(tx: Any, values: Sequence[VariableTracker]) -> bool:
+    """Return True if values are numbers or texts, or tuples of such, and some are sizes of an environment of ours."""
+    leaves, waiting = list[VariableTracker](), list(values)
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, TupleVariable) and each.python_type() in (tuple, torch.Size):
+            waiting += each.items
+        else:
+            leaves.append(each)
+    known = all(isinstance(each, SymNodeVariable) or each.is_python_constant() for each in leaves)
+    is_ours = isinstance(tx.output.shape_env, EngineShapeEnv)
+    return is_ours and known and any(isinstance(each, SymNodeVariable) for each in leaves)
+
+
+def are_told_apart(keys: Sequence[VariableTracker]) -> bool:
+    """Return True for tuples whose first elements are texts, none twice: nothing else decides their order."""
+    firsts = [each.items[0] for each in keys if type(each) is TupleVariable and each.items]
+    known = [each.as_python_constant() for each in firsts if each.is_python_constant()]
+    is_text = all(type(each) is str for each in known)
+    return len(known) == len(keys) and is_text and len(set(known)) == len(keys)
 
 
 def sq_contains(self: Any, tx: Any, item: VariableTracker) -> VariableTracker:
@@ -73,13 +172,38 @@ def sq_contains(self: Any, tx: Any, item: VariableTracker) -> VariableTracker:
     return traced(tx, contains, self, item)
 
 
+def call_divmod(self: Any, tx: Any, a: VariableTracker, b: VariableTracker) -> VariableTracker:
+    """The results of `divmod(a, b)`."""
+    return traced(tx, quotient, a, b) if are_sizes(tx, [a, b]) else DIVMOD(self, tx, a, b)
+
+
 def _call_min_max_binary(self: Any, tx: Any, a: Any, b: Any) -> VariableTracker | None:
     """The larger or smaller of two values, for Dynamo's variable of `max` or `min`."""
-    values = [each for each in (a, b) if isinstance(each, SymNodeVariable) or (each and each.is_python_constant())]
-    is_ours = isinstance(tx.output.shape_env, EngineShapeEnv)
-    if is_ours and len(values) == 2 and {each.python_type() for each in values} == {int, float}:
+    values = [a, b]
+    if None not in values and are_ordered(tx, values) and {each.python_type() for each in values} == {int, float}:
         return traced(tx, larger if self.fn is max else smaller, a, b)
     return EXTREME(self, tx, a, b)
+
+
+def call_method(self: Any, tx: Any, name: str, args: Any, kwargs: dict[str, VariableTracker]) -> VariableTracker:
+    """A method of a list: `sort` where sizes are compared."""
+    key, reverse = kwargs.get("key"), kwargs.get("reverse")
+    is_known = reverse is None or reverse.is_python_constant()
+    if name == "sort" and not args and is_known and self.is_mutable():
+        keys = list(self.items)
+        if key is not None and not key.is_constant_none():
+            keys = [key.call_function(tx, [each], {}) for each in keys]
+            # called once for each
+            known = iter(keys)
+            kwargs = {**kwargs, "key": LambdaVariable(lambda item: next(known))}
+        if are_told_apart(keys):
+            keys = [each.items[0] for each in keys]
+            known = iter(keys)
+            kwargs = {**kwargs, "key": LambdaVariable(lambda item: next(known))}
+        if are_ordered(tx, keys):
+            is_reversed = VariableTracker.build(tx, reverse is not None and bool(reverse.as_python_constant()))
+            return traced(tx, sort, self, ListVariable(keys), is_reversed)
+    return METHOD(self, tx, name, args, kwargs)
 
 
 def constant_until_changed(builder: Any, value: float) -> AbstractContextManager[object]:
@@ -120,18 +244,150 @@ def method_tolist(self: Any, tx: Any) -> VariableTracker:
         )
 
 
+def var_getattr(self: Any, tx: Any, name: str) -> VariableTracker:
+    """An attribute of a tensor: of a gradient that the frame has set, what it has set.
+
+    Torch marks that value as read from the tensor. A constant is one for all that the frame sets to it, and other
+    tensors would get the old gradient of this one.
+    """
+    effects = tx.output.side_effects
+    if name == "nbytes" and self.layout is torch.strided and isinstance(tx.output.shape_env, EngineShapeEnv):
+        return traced(tx, number_of_bytes, self)
+    if name in ("grad", "_grad") and effects.has_pending_mutation_of_attr(self, "grad"):
+        return effects.load_attr(self, "grad")
+    return ATTRIBUTE(self, tx, name)
+
+
+def _handle_insert_op_in_graph(self: Any, tx: Any, args: list[VariableTracker], kwargs: Any) -> Any:
+    """An operator on tensors: where an element's index is a tensor of one integer, its value is a symbol."""
+    if self.fn is operator.getitem and isinstance(args[0], TensorVariable) and is_index(tx, args[1]):
+        return args[0].call_method(tx, "__getitem__", [args[1].call_method(tx, "item", [], {})], {})
+    return OPERATOR(self, tx, args, kwargs)
+
+
+def method___setitem__(self: Any, tx: Any, key: VariableTracker, value: VariableTracker) -> VariableTracker:
+    """A change of a tensor's element: the index may be a tensor of one integer, whose value is a symbol."""
+    change = changing(self, value)
+    if change is None or not is_index(tx, key):
+        return ELEMENT(self, tx, key, value)
+    version = self._get_fake_version()
+    element = self.call_method(tx, "__getitem__", [key.call_method(tx, "item", [], {})], {})
+    element.call_method(tx, change, [value], {})
+    # it may have a gradient now
+    self._sync_if_inplace_mutation(tx, version, value.is_tensor())
+    return ConstantVariable.create(None)
+
+
+def changing(tensor: Any, value: Any) -> str | None:
+    """The method by which an element becomes a value; None if its axes may not fit."""
+    if isinstance(value, TensorVariable):
+        is_small = None not in (tensor.ndim, value.ndim) and value.ndim < tensor.ndim
+        return "copy_" if is_small else None
+    return "fill_" if value.is_python_constant() and value.python_type() in (bool, int, float) else None
+
+
+def is_index(tx: Any, value: Any) -> bool:
+    """Return True for a tensor of one integer without axes, in an environment of ours."""
+    if not isinstance(value, TensorVariable) or not isinstance(tx.output.shape_env, EngineShapeEnv):
+        return False
+    return value.ndim == 0 and value.dtype in (torch.int64, torch.int32, torch.int16, torch.int8)
+
+
+def call_invert(self: Any, tx: Any, number: VariableTracker) -> VariableTracker | None:
+    """The result of `~number`."""
+    return traced(tx, inverted, number) if are_sizes(tx, [number]) else None
+
+
+def call_pow(self: Any, tx: Any, a: VariableTracker, b: VariableTracker, *rest: VariableTracker) -> Any:
+    """The result of `pow(a, b, modulus)`, where no inverse is asked for."""
+    if rest and are_sizes(tx, [a, b, *rest]) and b.is_python_constant() and b.as_python_constant() >= 0:
+        return traced(tx, remainder_of_power, a, b, *rest)
+    return None
+
+
+def call_matmul(self: Any, tx: Any, a: VariableTracker, b: VariableTracker) -> VariableTracker | None:
+    """The result of `a @ b`, where the class of `a` defines it and `b` is of the same."""
+    is_defined = isinstance(a, UserDefinedObjectVariable) and a.python_type() is b.python_type()
+    return traced(tx, multiplied, a, b) if is_defined and hasattr(a.python_type(), "__matmul__") else None
+
+
+def call_function(self: Any, tx: Any, args: Sequence[VariableTracker], kwargs: dict[str, Any]) -> VariableTracker:
+    """A call of torch's: of `can_cast` and the like, which are about types alone, the result is known; a check of sizes
+    is a branch, so that its message may read them."""
+    is_plain = not kwargs and isinstance(tx.output.shape_env, EngineShapeEnv)
+    if is_plain and self.value is torch._check and reads_sizes(*args):
+        return traced(tx, checked, *args)
+    if is_plain and self.value in OF_TYPES:
+        known = [sample(each) for each in args]
+        if None not in known:
+            return VariableTracker.build(tx, self.value(*known))
+    return CALL(self, tx, args, kwargs)
+
+
+def reads_sizes(condition: VariableTracker, message: VariableTracker | None = None) -> bool:
+    """Return True for a condition on sizes whose message has variables of the frame."""
+    is_known = isinstance(condition, SymNodeVariable) and condition.sym_num.node.has_hint()
+    return is_known and isinstance(message, NestedUserFunctionVariable) and message.has_closure()
+
+
+def sample(value: VariableTracker) -> Any:
+    """A value of the type of a variable's; None if it is unknown."""
+    if isinstance(value, TensorVariable):
+        return value.as_proxy().node.meta.get("example_value")
+    if isinstance(value, SymNodeVariable):
+        return value.python_type()(1)
+    return value.as_python_constant() if value.is_python_constant() else None
+
+
+def wrap_listlike(self: Any, value: Any) -> VariableTracker:
+    """The variable of a list or the like that the program reads: a deque keeps its limit."""
+    made = LISTLIKE(self, value)
+    if type(value) is collections.deque and value.maxlen is not None:
+        install_guard(AttrSource(self.source, "maxlen").make_guard(GuardBuilder.CONSTANT_MATCH))
+        made.maxlen = VariableTracker.build(self.tx, value.maxlen)
+    return made
+
+
+def codegen_update_mutated(self: Any, cg: Any, log_side_effects: bool = False) -> None:
+    """The code that changes objects as the program does: a deque with a limit gets its last elements."""
+    for each in self.id_to_variable.values():
+        if isinstance(each, DequeVariable) and each.source is not None and self.is_modified(each):
+            each.maxlen = ConstantVariable.create(None)
+    CHANGES(self, cg, log_side_effects)
+
+
 CONTAINS: Final = BaseListVariable.sq_contains
+DIVMOD: Final = BuiltinVariable.call_divmod
 EXTREME: Final = BuiltinVariable._call_min_max_binary
+METHOD: Final = ListVariable.call_method
 INTEGER: Final = VariableBuilder.wrap_symint
 FLOAT: Final = VariableBuilder.wrap_symfloat
 LIST: Final = TensorVariable.method_tolist
+ATTRIBUTE: Final = TensorVariable.var_getattr
+ELEMENT: Final = TensorVariable.method___setitem__
+OPERATOR: Final = BuiltinVariable._handle_insert_op_in_graph
+CALL: Final = TorchInGraphFunctionVariable.call_function
+LISTLIKE: Final = VariableBuilder.wrap_listlike
+CHANGES: Final = SideEffects.codegen_update_mutated
+OF_TYPES: Final = (torch.can_cast, torch.promote_types, torch.result_type)
 
 
 REPLACED: Final = (
     (BaseListVariable, sq_contains),
+    (BuiltinVariable, call_divmod),
     (BuiltinVariable, _call_min_max_binary),
+    (ListVariable, call_method),
     (VariableBuilder, wrap_symint),
     (VariableBuilder, wrap_symfloat),
     (TensorVariable, method_tolist),
+    (TensorVariable, var_getattr),
+    (TensorVariable, method___setitem__),
+    (BuiltinVariable, _handle_insert_op_in_graph),
+    (BuiltinVariable, call_invert),
+    (BuiltinVariable, call_matmul),
+    (BuiltinVariable, call_pow),
+    (TorchInGraphFunctionVariable, call_function),
+    (VariableBuilder, wrap_listlike),
+    (SideEffects, codegen_update_mutated),
 )
 """By class of Dynamo's, what replaces its method of this name."""

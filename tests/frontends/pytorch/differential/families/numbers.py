@@ -39,7 +39,7 @@ def of_integers(x, y):
         *(x // one, x % one, x / one, torch.fmod(x, one), torch.div(x, one, rounding_mode="trunc"), x // 2.5),
         *(torch.div(x, one, rounding_mode="floor"), torch.gcd(x, y), x & y, x | y, x ^ y, ~x, x << 2, x >> 1),
         *(x < y, x != 2.5, torch.maximum(x, y), x.clamp(1, 3), torch.where(x > y, x, 1), x.bool(), x.logical_xor(y)),
-        *(x.cumsum(0), x.amax(0), x.argmax(0), x.sort(0, stable=True), x.count_nonzero(0), x.float(), x.sin()),
+        *(x.cumsum(0), x.amax(0), x.argmax(0), x.sort(dim=0, stable=True), x.count_nonzero(0), x.float(), x.sin()),
     ]
 
 
@@ -63,7 +63,7 @@ table(
         "special values": of_special_values,
         "line": lambda x: [torch.linspace(0, 1, x.shape[0]), torch.linspace(2, 5, x.shape[0] - x.shape[0] + 1)],
         "to integers": lambda x: [(x * 3).to(kind) for kind in (torch.int8, torch.int16, torch.int32, torch.int64)],
-        "ties": lambda x: [(x > 0).float().max(1), (x > 0).float().argmin(0), (x > 0).float().sort(1, stable=True)],
+        "ties": lambda x: [(x > 0).float().max(1), (x > 0).float().argmin(0), (x > 0).float().sort(dim=1, stable=True)],
         "far from zero": lambda x: [(x.double() + 1e4).var(), (x.double() + 1e4).std(0, correction=0)],
         "nothing to sum": lambda x: [x[:0].sum(0), x[:, :0].prod(1), x[:0].any(0), x[:0].logsumexp(0), x[:0].cumsum(0)],
         "nothing to compare": lambda x: x[:0].amax(),
