@@ -99,12 +99,12 @@ OPENING = """
     from backends.decisions.costs import Costs
     assert Costs.measured("cpu").saved
     from backends.cpu.launcher import launcher
-    from backends.cpu import attention, scatter
+    from backends.cpu import attention, operators, scatter
     from backends.cpu.mersenne import _is_known
     from solver.coq.library import library
     assert library()
     from frontends.pytorch import compile
-    launcher(), _is_known(), attention.text(), scatter._run()
+    launcher(), _is_known(), attention.text(), operators.text(), scatter._run()
     compiled = compile(lambda x: (x.exp() + x.double().sum() + (x > 0).long()).sum(), backend="cpu")
     compiled(torch.randn(300))
     compiled.report().save("report.html")

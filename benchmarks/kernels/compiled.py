@@ -90,6 +90,7 @@ def kernels_of(program: Program, size: Sequence[int]) -> dict[str, list[Launched
         large=None,
         pooled=None,
         combine=None,
+        operator=None,
     )
     leaves = [x.detach().requires_grad_(x.is_floating_point()) for x in program.make(*size)]
     run = trace(program.function, leaves, gradients=True).run_by(noting)

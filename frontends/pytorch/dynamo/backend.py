@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any, Final, NoReturn
 
 import sympy
@@ -31,7 +32,7 @@ from frontends.pytorch.dynamo.differences import difference, difference_before
 from frontends.pytorch.dynamo.graph_breaks import break_after, is_bucket
 from frontends.pytorch.dynamo.graph_function import function_of
 from frontends.pytorch.dynamo.graph_sizes import GraphSizes, read_off_tensors
-from frontends.pytorch.dynamo.higher_order import graphs_in, with_checkpoints
+from frontends.pytorch.dynamo.higher_order import given_to, graphs_in, with_checkpoints
 from frontends.pytorch.dynamo.parts import between_parts, changes_after_branch, in_parts
 from frontends.pytorch.dynamo.stated_sizes import SURVIVING, StatedSizes
 from frontends.pytorch.errors import GraphBreak, Unsupported, reason_of, refusal, rejected
@@ -179,18 +180,20 @@ class Graph:
     def _compile(self) -> None:
         module = self.module
         with_checkpoints(module)
+        floats = frozenset[int]()
         is_whole = not is_bucket(module)
         if is_whole:
-            unwrap_floats(module.graph)
+            # its calling code is generated later
+            floats = unwrapped(module)
             read_off_tensors(module.graph)
         for each in graphs_in(module):
             each.recompile()
         # as it is now
-        self.call = module.forward
+        self.call = with_floats(module.forward, floats)
         if any(changes_after_branch(each.graph) for each in graphs_in(module)):
-            self.call = function_of(module.graph, module)
+            self.call = with_floats(function_of(module.graph, module), floats)
             raise Unsupported("changes memory that a branch before it may have saved for its backward; change a clone")
-        self.call = self._runner(module, is_whole=is_whole)
+        self.call = with_floats(self._runner(module, is_whole=is_whole), floats)
 
     def _runner(self, module: torch.fx.GraphModule, is_whole: bool = False) -> Callable[..., Any]:
         """The callable of this graph, or of one of its parts."""
@@ -241,6 +244,15 @@ def specialized() -> tuple[Entry, ...]:
     return tuple(specializations(env.engine)) if isinstance(env, EngineShapeEnv) else ()
 
 
+def with_floats(run: Callable[..., Any], places: AbstractSet[int]) -> Callable[..., Any]:
+    """A graph whose callers pass tensors in the places of some floats."""
+
+    def call(*args: Any) -> Any:
+        return run(*[value.item() if place in places else value for place, value in enumerate(args)])
+
+    return call if places else run
+
+
 class BrokenGraph(CompiledGraph):
     """A graph that ends at a graph break: sizes of its outputs that are symbols stay symbols in the next graph."""
 
@@ -261,17 +273,24 @@ class BrokenGraph(CompiledGraph):
         return noted
 
 
-def unwrap_floats(graph: torch.fx.Graph) -> None:
-    """Remove the reads of Python floats from a graph: Dynamo passes floats as tensors that the graph reads by `item`.
-    Here it is made to pass the floats, which saves one torch call for each. Its calling code is generated later."""
-    for node in graph.find_nodes(op="placeholder"):
+def unwrapped(module: torch.fx.GraphModule) -> frozenset[int]:
+    """Remove the reads of Python floats from a graph and its subgraphs: Dynamo passes floats as tensors that the graph
+    reads by `item`. Here it is made to pass the floats, which saves one torch call for each; returns the indices of
+    those that are passed as tensors all the same."""
+    found = set()
+    for place, node in enumerate(module.graph.find_nodes(op="placeholder")):
         given = node.meta.get("grapharg")
-        is_tensor = getattr(given, "pass_arg_as_tensor", False) and is_float(node)
-        if is_tensor and all(user.target == "item" for user in node.users):
-            for each in list(node.users):
-                each.replace_all_uses_with(node)
-                graph.erase_node(each)
-            given.pass_arg_as_tensor = False
+        readers = readers_of(module, node) if getattr(given, "pass_arg_as_tensor", False) else None
+        if readers is not None:
+            for each, tensor in readers:
+                each.replace_all_uses_with(tensor)
+                each.graph.erase_node(each)
+            if is_float(node):
+                # the calling code is generated with the graph
+                given.pass_arg_as_tensor = False
+            else:
+                found.add(place)
+    return frozenset(found)
 
 
 def is_float(node: torch.fx.Node) -> bool:
@@ -279,3 +298,24 @@ def is_float(node: torch.fx.Node) -> bool:
     number = getattr(node.meta.get("example_value"), "item_memo", None)
     symbol = number.node._expr if isinstance(number, torch.SymFloat) else None
     return isinstance(symbol, sympy.Symbol) and symbol_is_type(symbol, SymT.FLOAT)
+
+
+def readers_of(
+    module: torch.fx.GraphModule, node: torch.fx.Node
+) -> list[tuple[torch.fx.Node, torch.fx.Node]] | None:
+    """The nodes that read a tensor's number, also in subgraphs; None if there is another use."""
+    found = []
+    for user in node.users:
+        if user.target == "item":
+            found.append((user, node))
+            continue
+        inside = given_to(module, user, node)
+        if inside is None:
+            return None
+        graph, operands = inside
+        for place in operands:
+            more = readers_of(graph, place)
+            if more is None:
+                return None
+            found += more
+    return list(dict.fromkeys(found))

@@ -101,6 +101,24 @@ def graphs_in(module: torch.fx.GraphModule) -> list[torch.fx.GraphModule]:
     return [each for each in module.modules() if isinstance(each, torch.fx.GraphModule)]
 
 
+def given_to(
+    module: torch.fx.GraphModule, user: torch.fx.Node, node: torch.fx.Node
+) -> tuple[torch.fx.GraphModule, list[torch.fx.Node]] | None:
+    """The subgraph of a checkpoint or region with a node as operand, and the node's placeholder in it.
+
+    None for other users.
+    """
+    if user.target is checkpoint:
+        graph, *operands = user.args
+    elif user.target is torch.ops.higher_order.invoke_subgraph:
+        graph, _, *operands = user.args
+    else:
+        return None
+    inner = module.get_submodule(str(graph.target))
+    given = inner.graph.find_nodes(op="placeholder")
+    return inner, [place for place, value in zip(given, operands) if value is node]
+
+
 def plain(target: Callable[..., Any]) -> Callable[..., Any]:
     """The public function for Dynamo's `target`."""
     if isinstance(target, torch._ops.HigherOrderOperator):

@@ -5,13 +5,25 @@ Some are corrected afterwards (`corrected`).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import torch
 
 from frontends.pytorch.meta_rules.dtypes import dtypes_of
-from frontends.pytorch.meta_rules.layouts import is_packed
-from frontends.pytorch.meta_rules.registry import given, kind_rules, metadata_of, one_dtype, packed, ruled, sizes_of
+from frontends.pytorch.meta_rules.layouts import is_by_row, is_number, is_packed
+from frontends.pytorch.meta_rules.registry import (
+    given,
+    kind_rule,
+    kind_rules,
+    metadata_of,
+    one_dtype,
+    packed,
+    ruled,
+    sizes_of,
+)
+from frontends.pytorch.symbolic.metadata import Metadata
+from frontends.pytorch.symbolic.node import TorchValue
 from frontends.pytorch.symbolic.tensor import Trace
 from shapes.rules.axes import axes_of
 
@@ -79,17 +91,28 @@ def gradient(func: torch._ops.OpOverload, recorder: Trace, *args: Any) -> object
     aten._native_batch_norm_legit_no_training.default,
 )
 def batch_norm(func: torch._ops.OpOverload, recorder: Trace, *args: Any) -> object:
-    """The sizes of the input; mean and deviation of each channel in training.
-
-    Accelerators keep those of float16 and bfloat16 in float32.
-    """
+    """The sizes of the input; mean and deviation of each channel in training."""
     if func is aten._native_batch_norm_legit_no_training.default:
         args = (*args[:5], False, *args[5:])
     x, *others = given(recorder, *args[:5])
     if not one_dtype(x, *others) or x.device.type != "cpu" and not is_packed(x):
         return NotImplemented
-    is_rounded = x.device.type == "cpu" or x.dtype not in (torch.float16, torch.bfloat16)
     _, *statistics = ruled(recorder, aten.native_batch_norm.default, x, *others, *args[5:])
-    dtype = x.dtype if is_rounded else torch.float32
-    made = [packed(recorder, each, dtype, x.device) for each in statistics]
+    made = [packed(recorder, each, statistics_dtype(x), x.device) for each in statistics]
     return packed(recorder, x.shape, x.dtype, x.device), *made
+
+
+@kind_rule(aten.constant_pad_nd.default)
+def padded(recorder: Trace, self: torch.Tensor, pad: Sequence[TorchValue], value: object = 0) -> object:
+    """Constant padding: torch's function guards products of the sizes."""
+    x = metadata_of(recorder, self)
+    may_be_channels_last = len(x.sizes) in (4, 5) and not is_by_row(x)
+    if may_be_channels_last or all(is_number(one, 0) for one in pad):
+        return NotImplemented
+    return packed(recorder, ruled(recorder, aten.constant_pad_nd.default, x, pad), x.dtype, x.device)
+
+
+def statistics_dtype(x: Metadata) -> torch.dtype:
+    """The dtype of means and deviations: accelerators keep those of float16 and bfloat16 in float32."""
+    is_rounded = x.device.type == "cpu" or x.dtype not in (torch.float16, torch.bfloat16)
+    return x.dtype if is_rounded else torch.float32

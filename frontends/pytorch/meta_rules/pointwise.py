@@ -38,33 +38,47 @@ REVERSED: Final = (aten.rsub.Tensor, aten.threshold_backward.default)
 """Operators whose kernels take their operands in another order: the last one's strides have priority."""
 
 
+SUBTRACTIONS: Final = ("aten::sub", "aten::sub_", "aten::rsub")
+"""Operators whose kernels reject booleans; torch's meta functions take a boolean for a number."""
+
+
 def is_elementwise(func: torch._ops.OpOverload) -> bool:
     """Return True if an operator is elementwise, and gives a new tensor or the one that it writes to."""
-    if func.namespace != "aten" or not (torch.Tag.pointwise in func.tags or func in UNTAGGED):
+    name = func._schema.name.removeprefix("aten::")
+    # operators that write to an operand may lack the tag that others have
+    plain = getattr(getattr(aten, name.removesuffix("_"), None), func._overloadname, func)
+    if func.namespace != "aten" or not (torch.Tag.pointwise in (*func.tags, *plain.tags) or func in UNTAGGED):
         return False
     results = func._schema.returns
     given = results[0].alias_info if [str(each.type) for each in results] == ["Tensor"] else results
-    return given is None or func._schema.name.endswith("_") and func._schema.is_mutable
+    return given is None or name.endswith("_") and func._schema.is_mutable
 
 
 def elementwise(func: torch._ops.OpOverload, recorder: Trace, *args: object, **kwargs: object) -> object:
     """The metadata of an elementwise operator's result; the index of the operand that it writes to.
 
     Raises:
-        RuntimeError: the operands do not broadcast to the one that is written to: torch's meta functions do not check.
+        RuntimeError: the operands do not broadcast to the one that is written to, or are booleans that are subtracted:
+            torch's meta functions do not check.
     """
     operands = [metadata_of(recorder, value) for value in (*args, *kwargs.values()) if isinstance(value, torch.Tensor)]
     ranked = [operand for operand in operands if operand.sizes] or operands
     if any(each.device != ranked[0].device for each in ranked):
         return NotImplemented
-    dtypes = dtypes_of(func, args, kwargs)
-    if not ranked or dtypes is None:
+    if not ranked:
         return NotImplemented
+    if func._schema.name in SUBTRACTIONS and any(map(is_boolean, args[:2])):
+        # torch's own error
+        func(*[torch.ones((), dtype=each.dtype) if isinstance(each, torch.Tensor) else each for each in args])
     env, sizes = recorder.env, common_sizes(recorder.env, ranked)
     if func._schema.is_mutable:
         target = operands[0].shape
         if len(sizes) != len(target) or not all(a is b or env.guard_or_true(a == b) for a, b in zip(sizes, target)):
             raise RuntimeError(f"{func}: operands that broadcast to {tuple(sizes)} do not fit {tuple(target)}")
+    dtypes = dtypes_of(func, args, kwargs)
+    if dtypes is None:
+        return NotImplemented
+    if func._schema.is_mutable:
         return 0
     if all(map(is_by_row, ranked)):
         return packed(recorder, sizes, dtypes[0], ranked[0].device)
@@ -72,3 +86,7 @@ def elementwise(func: torch._ops.OpOverload, recorder: Trace, *args: object, **k
         return NotImplemented
     strides = elementwise_strides(env, ranked if func not in REVERSED else ranked[::-1], sizes)
     return NotImplemented if strides is None else recorder.kinds.laid(sizes, strides, 0, dtypes[0], ranked[0].device)
+
+
+def is_boolean(value: object) -> bool:
+    return isinstance(value, bool) or (isinstance(value, torch.Tensor) and value.dtype is torch.bool)

@@ -162,8 +162,10 @@ def test_arguments_that_lie_otherwise(name: str) -> None:
     run = compiled([FLOATS[each] for each in READING])
     for rows in (5, 1, 40):
         x = LYING[name](rows)
+        # sums may cancel
+        atol = max(1e-5, 2e-7 * float(x.abs().sum()))
         for each, found in zip(READING, run(x), strict=True):
-            same(each, found, FLOATS[each](x))
+            same(each, found, FLOATS[each](x), rtol=1.3e-6, atol=atol)
 
 
 EMPTY = (

@@ -37,6 +37,7 @@ def test_arguments_that_repeat_elements(change) -> None:
 
 
 CHANGES = ["eq_", "add_", "clamp_min_", "logical_or_", "copysign_", "mul_", "lt_", "bitwise_and_", "atan2_", "copy_"]
+CHANGES += ["floor_divide_"]
 
 
 @pytest.mark.parametrize("change", CHANGES)

@@ -22,7 +22,7 @@ FREE = {
     ),
     "floor of a size": lambda x: x.new_ones(math.floor(x.shape[0])),
     "sym_float": lambda x: x * torch.sym_float(x.shape[0]),
-    "log2": lambda x: x.new_ones(math.ceil(torch._sym_log2(x.shape[0]))),
+    "log2": lambda x: x * torch._sym_log2(x.shape[0]),
     "sin of a float": lambda x: x * torch._sym_sin(x.shape[0] * 0.5),
     "sym_ite": lambda x: x.new_ones(torch.sym_ite(x.shape[0] > 4, x.shape[0], 4)),
     "sym_not": lambda x: x * torch.sym_ite(torch.sym_not(x.shape[0] > 4), 1.5, 2.5),
