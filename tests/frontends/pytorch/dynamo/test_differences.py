@@ -639,7 +639,8 @@ def test_index_by_a_tensor_of_one_integer(backend: str) -> None:
         place = torch.tensor(places)
         torch.testing.assert_close(compiled(given, place), of_one_integer(expected, place))
         torch.testing.assert_close(given, expected)
-    assert len(compiled.graphs) == 1 and not compiled.breaks and not compiled.fallbacks
+    causes = [variant.cause for graph in compiled.graphs for variant in graph.variants]
+    assert len(compiled.graphs) == 1 and not compiled.breaks and not compiled.fallbacks, causes
     with pytest.raises(IndexError):
         compiled(torch.ones(3, 2), torch.tensor([3, 0]))
 
