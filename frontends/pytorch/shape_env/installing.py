@@ -24,6 +24,7 @@ from typing import Any, Final
 
 import torch
 from torch._dynamo import convert_frame
+from torch._dynamo.variables import BuiltinVariable
 from torch.fx.experimental.sym_node import SymNode
 from torch.fx.experimental.symbolic_shapes import ShapeEnv as Torchs
 from torch.fx.experimental.symbolic_shapes import uninteresting_files
@@ -78,6 +79,8 @@ REPLACED: Final = (
     (convert_frame, "get_compile_pg", exchanging_group),
     (Torchs, "__init__", begin),
     (SymNode, "__init__", begin_node),
+    # handlers that Dynamo keeps may be of its own rules
+    (BuiltinVariable, "call_function_handler_cache", {}),
     *[(owner, method.__name__, method) for owner, method in python_rules.REPLACED],
     *ranks.REPLACED,
     *data_sizes.REPLACED,
