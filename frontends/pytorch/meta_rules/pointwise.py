@@ -28,16 +28,15 @@ from frontends.pytorch.symbolic.tensor import Trace
 aten: Final = torch.ops.aten
 
 UNTAGGED: Final = (
-    aten.elu_backward.default, aten.hardsigmoid_backward.default, aten.hardswish.default,
-    aten.hardswish_backward.default, aten.hardtanh_backward.default, aten.leaky_relu_backward.default,
-    aten.mse_loss_backward.default, aten.rsub.Tensor, aten.smooth_l1_loss_backward.default,
-    aten.softplus_backward.default,
+    aten.elu_backward, aten.floor_divide, aten.hardsigmoid_backward, aten.hardswish, aten.hardswish_backward,
+    aten.hardtanh_backward, aten.leaky_relu_backward, aten.mse_loss_backward, aten.rsub, aten.smooth_l1_loss_backward,
+    aten.softplus_backward,
 )  # fmt: skip
 """Elementwise operators without torch's tag."""
 REVERSED: Final = (aten.rsub.Tensor, aten.threshold_backward.default)
 """Operators whose kernels take their operands in another order: the last one's strides have priority."""
-
-
+PACKED: Final = (aten.masked_fill.Scalar, aten.masked_fill.Tensor, aten.mvlgamma.default)
+"""Operators with torch's tag whose result is contiguous, whatever the operands' layouts."""
 SUBTRACTIONS: Final = ("aten::sub", "aten::sub_", "aten::rsub")
 """Operators whose kernels reject booleans; torch's meta functions take a boolean for a number."""
 
@@ -45,9 +44,10 @@ SUBTRACTIONS: Final = ("aten::sub", "aten::sub_", "aten::rsub")
 def is_elementwise(func: torch._ops.OpOverload) -> bool:
     """Return True if an operator is elementwise, and gives a new tensor or the one that it writes to."""
     name = func._schema.name.removeprefix("aten::")
+    packet = getattr(aten, name.removesuffix("_"), None)
     # operators that write to an operand may lack the tag that others have
-    plain = getattr(getattr(aten, name.removesuffix("_"), None), func._overloadname, func)
-    if func.namespace != "aten" or not (torch.Tag.pointwise in (*func.tags, *plain.tags) or func in UNTAGGED):
+    is_tagged = torch.Tag.pointwise in (*func.tags, *getattr(packet, func._overloadname, func).tags)
+    if func.namespace != "aten" or func in PACKED or not (is_tagged or packet in UNTAGGED):
         return False
     results = func._schema.returns
     given = results[0].alias_info if [str(each.type) for each in results] == ["Tensor"] else results

@@ -24,6 +24,8 @@ MASKS: Final = ("drawn", "without", "all", "one", "empty", "zeros", "other sizes
 EXTREMES: Final = ("max", "min", "amax", "amax of rows", "max of rows", "extremes")
 """Which of two zeros is the extreme depends on the order in which they are compared, in eager torch as well. The number
 of elements is read once, for the check that there is one."""
+UNSIGNED: Final = (*EXTREMES, "product")
+"""The sign of a zero in a matrix product depends on where a kernel starts to add, which differs between processors."""
 
 
 def arguments(kind: str, dtype: torch.dtype = torch.float32) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -150,7 +152,7 @@ def test_compiled(name: str) -> None:
         for kind in MASKS:
             given = arguments(kind)
             expected = outcome(form, given, learns=learns)
-            assert_same(outcome(compiled, given, learns=learns), expected, signs=name not in EXTREMES)
+            assert_same(outcome(compiled, given, learns=learns), expected, signs=name not in UNSIGNED)
     ran = [each for variant in compiled.variants for each in operations(variant)]
     assert name in STAY or not any(map(decided_by_data, ran))
 
