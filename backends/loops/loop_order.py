@@ -265,7 +265,7 @@ def kept(kernel: Kernel) -> Iterator[Scalar]:
 
 
 def costly(order: Sequence[Scalar]) -> set[Scalar]:
-    """Those of the values, given operands first, whose computation is costly enough to be stored."""
+    """The values whose computation is costly enough to be stored; `order` has operands first."""
     found: set[Scalar] = set()
     for value in order:
         if isinstance(value, Apply):

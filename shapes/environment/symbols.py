@@ -62,7 +62,7 @@ class SymbolTable:
         self.symbols: dict[Atom, Declared] = {}
         self.hints: dict[Atom, int] = {}
         self.strict: dict[Atom, str] = {}
-        """Those that must not become constants."""
+        """The symbols that must not become constants."""
         self.sides: dict[str, Side] = {}
         """The expressions that sides of comparisons were read as, until a name changes its meaning."""
         self.cancelled: dict[str, tuple[Atom, ...]] = {}

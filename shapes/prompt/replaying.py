@@ -33,7 +33,7 @@ SHOWN: Final = 40
 WRONG: Final = 1
 
 Advance = Callable[[int], None]
-"""Called with the number of further bytes that were read."""
+"""A callback with the number of further bytes that were read."""
 
 
 @dataclass(slots=True)

@@ -46,7 +46,7 @@ MODES: Final = {
 CORNERLESS: Final = ("nearest", "nearest-exact", "area")
 ANTIALIASED: Final = ("bilinear", "bicubic", "lanczos")
 EXACT: Final = 2**53
-"""Up to here every integer is a float."""
+"""The largest integer up to which all are floats."""
 
 
 def resized(

@@ -196,7 +196,7 @@ def test_a_checkpoint_draws_what_it_drew() -> None:
 
 
 def test_a_trace_of_a_checkpoint_that_draws_is_refused() -> None:
-    """What a recomputation draws would differ from what was drawn first."""
+    """Fails when a checkpoint whose recomputation draws other numbers than the forward is captured."""
 
     def program(x):
         x = x.detach().requires_grad_()
