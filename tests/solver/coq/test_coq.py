@@ -171,7 +171,7 @@ def test_an_enumeration_under_many_conditions_is_accepted(tmp_path: Path) -> Non
 @needs_coq
 @pytest.mark.thorough
 def test_a_sum_of_hundreds_of_multiples_is_accepted(tmp_path: Path) -> None:
-    """By the multipliers of its certificate: Coq's `lia`, left to find them itself, takes longer than anyone waits."""
+    """Fails when Coq's `lia` is left to find the multipliers itself, which takes longer than anyone waits."""
     proofs = [each for each in answers("wide", "sums of thirty") if isinstance(each, Always)]
     longest = max([theorems_of(verdict, "_")[1][0] for verdict in proofs], key=len)
     assert longest.count("added ") > 400
@@ -293,7 +293,7 @@ def test_propositions_nested_too_deeply_are_refused() -> None:
 @needs_coq
 @pytest.mark.thorough
 def test_a_sample_over_all_rungs_is_accepted(tmp_path: Path) -> None:
-    """As `python -m benchmarks.coq`, smaller: of recorded programs and written cases, nearly every certificate."""
+    """Coq accepts nearly every certificate of recorded programs and written cases: a part of `benchmarks.coq`."""
     from benchmarks.coq import drawn, refused
     from benchmarks.recorded import corpus_files
     from benchmarks.textbook import question_files

@@ -89,7 +89,7 @@ def test_what_is_forged_below_was_accepted(tmp_path: Path) -> None:
 @needs_coq
 @pytest.mark.parametrize("kind", FORGERIES)
 def test_forged_certificates_are_rejected(kind: str, tmp_path: Path) -> None:
-    """By Coq: the export compares no conclusions, but for what a substitution leads to, which it has to know."""
+    """Coq rejects them: the export compares no conclusions, except those of substitutions, which it has to know."""
     step, about = forged(kind)
     try:
         text = Script(step, about.prop, about.domain).theorem("forged")

@@ -92,7 +92,7 @@ def test_listed_view_of_an_iteration() -> None:
 
 
 class OfLength:
-    """Has the truth of its length."""
+    """An object with the truth of its length."""
 
     def __init__(self, length: int) -> None:
         self.length = length

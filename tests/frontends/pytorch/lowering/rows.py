@@ -60,7 +60,7 @@ def jagged_softmax(x, offsets):
 
 
 def jagged_layer_norm(x, offsets):
-    """As a nested tensor normalizes over its ragged axis and the one behind it."""
+    """The layer norm of a nested tensor over its ragged axis and the one behind it."""
     whole, mask = padded(x, offsets), padded(torch.ones(x.shape[0], 1), offsets)
     mask = mask.expand(whole.shape)
     count = offsets.diff()[:, None, None] * whole.shape[2]

@@ -17,7 +17,7 @@ no_entries = pytest.fixture(torch._dynamo.reset, autouse=True)
 
 
 class Three:
-    """Equal to a number."""
+    """An object that is equal to a number."""
 
     def __eq__(self, other: object) -> bool:
         return other == 3
@@ -26,7 +26,7 @@ class Three:
 
 
 class Column:
-    """Has a product with others."""
+    """An object with a product."""
 
     def __init__(self, values: torch.Tensor) -> None:
         self.values = values
