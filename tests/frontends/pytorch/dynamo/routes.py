@@ -11,7 +11,7 @@ import torch
 
 from frontends.pytorch import Policy, compile
 from frontends.pytorch.dynamo.backend import Graph
-from tests.frontends.pytorch.dynamo.evaluation import graphs_of_dynamo
+from tests.frontends.pytorch.dynamo.graphs import graphs_of_dynamo
 
 Made = Callable[..., Any]
 ROUTES = ("compile", "torch.compile")

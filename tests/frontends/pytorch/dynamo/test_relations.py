@@ -7,8 +7,8 @@ import torch
 
 from frontends.pytorch import dims, one_of
 from frontends.pytorch.errors import ConstraintViolation
-from tests.frontends.pytorch.dynamo.evaluation import evaluates_frames
 from tests.frontends.pytorch.dynamo.routes import ROUTES, Route, agrees, double, routes
+from tests.interpreter import evaluates_frames
 
 route = pytest.fixture(routes, params=ROUTES)
 

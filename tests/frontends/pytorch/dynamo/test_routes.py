@@ -13,8 +13,8 @@ from frontends.pytorch import mark_dynamic, mark_maybe_dynamic, mark_static, mar
 from frontends.pytorch.dynamo.frame_evaluation import after_failed_capture
 from frontends.pytorch.shape_env import UndecidedBranch
 from shapes.errors import SpecializedDynamic
-from tests.frontends.pytorch.dynamo.evaluation import evaluates_frames
 from tests.frontends.pytorch.dynamo.routes import ROUTES, Made, Route, agrees, branches, double, routes
+from tests.interpreter import evaluates_frames
 
 route = pytest.fixture(routes, params=ROUTES)
 
