@@ -39,8 +39,8 @@ from backends.loops.ragged import tables_needed
 
 
 def tensors_to_materialize(values: Sequence[Tensor]) -> set[Tensor]:
-    """Of all tensors below these values, those to store to memory before their consumers; a value without other
-    consumers is not among them."""
+    """The tensors below these values to store to memory before their consumers; a value without other consumers is not
+    among them."""
     order = list(descend(values))
     found: set[Tensor] = {tensor for tensor in order if isinstance(tensor, Reduce)}
     found.update([tensor.source for tensor in order if isinstance(tensor, CollapseAxes)])

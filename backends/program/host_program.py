@@ -201,7 +201,7 @@ def _is_large(program: Program, needed: Expr, least: int, *, is_pooled: bool) ->
 
 
 def _freed(memory: Plan) -> dict[int, list[Buffer]]:
-    """By step, the slots that no step after it needs."""
+    """The slots that no step after each one needs."""
     last: dict[Buffer, int] = {}
     for life in (*memory.lives, *memory.given):
         slot = memory.slots.get(life.buffer, life.buffer)

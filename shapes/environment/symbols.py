@@ -66,7 +66,7 @@ class SymbolTable:
         self.sides: dict[str, Side] = {}
         """The expressions that sides of comparisons were read as, until a name changes its meaning."""
         self.cancelled: dict[str, tuple[Atom, ...]] = {}
-        """By text that was asked, its symbols that its normal form has lost, as long as `sides`."""
+        """The symbols of a question's text that its normal form has lost; kept as long as `sides`."""
         self.epoch = 0
         """The number of times that texts were forgotten."""
         self._by_hint: dict[int, Atom] = {}

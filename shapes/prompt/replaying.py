@@ -29,7 +29,7 @@ UNREADABLE: Final = 66
 FAILED: Final = 70
 
 SHOWN: Final = 40
-"""So many malformed lines are printed; the JSON summary has all."""
+"""The number of malformed lines that are printed; the JSON summary has all."""
 WRONG: Final = 1
 
 Advance = Callable[[int], None]

@@ -41,7 +41,7 @@ MODES: Final = {
     "lanczos": (4,),
     "trilinear": (5,),
 }
-"""By mode, the ranks that it takes."""
+"""The ranks that each mode takes."""
 
 CORNERLESS: Final = ("nearest", "nearest-exact", "area")
 ANTIALIASED: Final = ("bilinear", "bicubic", "lanczos")

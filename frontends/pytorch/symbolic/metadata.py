@@ -109,7 +109,7 @@ class Kinds:
         self.nodes: Final = nodes
         self._found: dict[Key, Metadata] = {}
         self._packed: dict[tuple[int | Node, ...], tuple[int | Node, ...]] = {}
-        """By the sizes of a fresh tensor, its strides."""
+        """The strides of a fresh tensor by its sizes."""
 
     def of(
         self,

@@ -81,7 +81,7 @@ def observed(program: Callable[[Tensor], Results], x: Tensor, writes: bool) -> l
 
 
 def compared(rank: int) -> dict[str, str]:
-    """The first difference of each program from eager, or the reason for which it runs operator by operator."""
+    """By program, its first difference from eager, or why it runs operator by operator."""
     mesh = init_device_mesh("cpu", (dist.get_world_size(),))
     failed = {}
     for program in PROGRAMS:
