@@ -38,7 +38,7 @@ from solver.terms.expr import Atom
 MOST: Final = 32
 """Tensors, and scalars, of one group at most."""
 MORE: Final = 64
-"""Combining may raise peak memory by at most this part of it,"""
+"""Combining may raise peak memory by at most 1/64,"""
 LITTLE: Final = 1 << 16
 """or by this number of bytes."""
 

@@ -62,7 +62,7 @@ class Specializations:
             kept.append((call, expected, pinned(run)))
 
     def __iter__(self) -> Iterator[Specialization]:
-        """The specializations that the operator does not need."""
+        """The specializations that were not needed."""
         for kept in self.kept.values():
             if len({repr(each[0]) for each in kept}) < CALLS:
                 continue

@@ -65,7 +65,7 @@ REDUCTIONS: Final = {
     "min": ("a : b", "<"),
     "max": ("a : b", ">"),
 }
-"""The operation that joins two values, or the comparison that chooses the first. Of floats, only the product."""
+"""The operation that joins two values, or the comparison that chooses the first. Floats use only the product."""
 
 
 def _all_reductions(element: Element, lanes: int) -> dict[str, str]:
