@@ -57,7 +57,7 @@ def as_strided(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments,
 
 
 def _is_empty(env: ShapeEnv, metadata: Metadata) -> bool:
-    """Return True if a tensor is empty; the answer is a guard."""
+    """Return True if it is empty, with a guard."""
     empty = is_empty(metadata.shape)
     return empty if isinstance(empty, bool) else env.guard(empty)
 
