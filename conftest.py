@@ -7,7 +7,6 @@ Tests run side by side, one process for each core, so that each computes with on
 say how many.
 """
 
-import ctypes
 import os
 import random
 import sys
@@ -16,6 +15,8 @@ import zlib
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
+
+from tests.interpreter import evaluates_frames
 
 QUIET = [HealthCheck.too_slow]
 settings.register_profile("test", derandomize=True, deadline=None, suppress_health_check=QUIET)
@@ -88,13 +89,3 @@ def pytest_runtest_teardown(item: pytest.Item) -> None:
         conjugate = torch.tensor(1j, device="cpu").conj()
         excluded = torch._C._dispatch_tls_local_exclude_set()
         assert conjugate.resolve_conj().imag.item() == (conjugate + 0).imag.item() == -1, f"{item.nodeid}: {excluded}"
-
-
-def evaluates_frames() -> bool:
-    """Return True if Python itself evaluates its frames."""
-    python = ctypes.pythonapi
-    python.PyInterpreterState_Get.restype = python._PyInterpreterState_GetEvalFrameFunc.restype = ctypes.c_void_p
-    python._PyInterpreterState_GetEvalFrameFunc.argtypes = [ctypes.c_void_p]
-    current = python._PyInterpreterState_GetEvalFrameFunc(python.PyInterpreterState_Get())
-    default = ctypes.cast(python._PyEval_EvalFrameDefault, ctypes.c_void_p).value
-    return bool(current == default)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def _require_own_packages() -> None:
-    """As `shapes.siblings` has it, which is loaded as a file: whose `shapes` the path gives is part of the question."""
+    """Check that the packages are our own, by `shapes.siblings` as a file: the path may have another `shapes`."""
     root, siblings = os.path.dirname(os.path.dirname(os.path.abspath(__file__))), ModuleType("symshape siblings")
     SourceFileLoader(siblings.__name__, os.path.join(root, "shapes", "siblings.py")).exec_module(siblings)
     siblings.require_own_packages(root)

@@ -92,12 +92,12 @@ class Backend(Protocol):
 
     @property
     def combine(self) -> Combine | None:
-        """Makes one launch of several that follow each other, if that is faster than one after the other."""
+        """The function that makes one launch of several consecutive ones; None if that is not faster."""
         return None
 
     @property
     def large(self) -> LargeMemory | None:
-        """From how many bytes on fresh memory is prepared, and how: by huge pages, for example."""
+        """The number of bytes from which fresh memory is prepared, and its preparation: by huge pages, for example."""
         return None
 
     @property

@@ -58,7 +58,7 @@ class Text:
         self.scope: dict[str, object] = {}
         self._taken = {"_inputs", "run"}
         self._named: dict[object, str] = {}
-        """By operator, or identity of a constant, its name in the scope."""
+        """Names in the scope, by operator or identity of a constant."""
         self._names: dict[Node, str] = {}
         self.body = "\n".join(self._lines())
 

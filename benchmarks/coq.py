@@ -69,7 +69,7 @@ def is_normalized(verdict: Settled) -> bool:
 def drawn(
     sessions: list[RecordedSession], size: int, *, solvers: bool, wanted: Callable[[Settled], bool] = lambda _: True
 ) -> list[Settled]:
-    """As many verdicts of each rung as there can be, up to a sample of this size."""
+    """The verdicts of each rung, up to a sample of this size."""
     chance = random.Random(0)
     kept: dict[str, list[Settled]] = defaultdict(list)
     seen: Counter[str] = Counter()

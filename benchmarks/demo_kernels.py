@@ -23,7 +23,7 @@ from frontends.pytorch import compile
 SHAPES = ((2, 12), (1, 1), (3, 33), (8, 64))
 ROUNDS = 15
 KINDS, SHOWN = 8, 4
-"""Of the decisions: how many kinds are shown, and how many with their facts."""
+"""The number of kinds of decisions that are shown, and of those with their facts."""
 
 
 def show(console: Console, *, baselines: bool = False) -> None:

@@ -168,7 +168,7 @@ def building(env: ShapeEnv, saved: float) -> str:
 
 
 def processor_time() -> float:
-    """Of this process and of the compilers that it has waited for."""
+    """The processor time of this process and of the compilers that it has waited for."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum([usage.ru_utime + usage.ru_stime for usage in used])
 

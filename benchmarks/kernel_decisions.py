@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 
 LEAST = 5e-3
 MIDDLE = 3
-"""Which of a model's sizes."""
+"""The index of the sizes of a model."""
 PLACES = (0, 3, 5)
-"""Which of a function's sizes."""
+"""The index of the sizes of a function."""
 GROUPS = ("forward", "with backward", "models")
 
 

@@ -66,7 +66,7 @@ class Measured:
 
 
 def drawn_calls(name: str, count: int, accepted: Callable[[Call], object]) -> list[Call]:
-    """So many accepted calls of an operator, those with many sizes first; the same in every process."""
+    """A number of accepted calls of an operator, those with many sizes first; the same in every process."""
     found: dict[str, Call] = {}
 
     @settings(

@@ -18,7 +18,7 @@ from shapes.testing.corners import violations
 
 
 def environment(count: int) -> tuple[ShapeEnv, dict[str, str]]:
-    """So many symbols and facts; each fact's text with the text that says that it is tight."""
+    """An environment of a number of symbols and facts; the text of each fact, and one that says that it is tight."""
     env = ShapeEnv(origin=lambda: None)
     for i in range(count):
         env.symbol(f"s{i}", hi=2**40 if i % 3 == 0 else None)

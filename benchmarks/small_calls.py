@@ -32,7 +32,7 @@ from benchmarks import report
 Call = Callable[[], object]
 SPELLINGS: Final = ("eager", "compile", "torch.compile", "dynamo")
 SECONDS: Final = 0.02
-"""Of processor time, for one measurement of a round."""
+"""The processor time of one measurement of a round."""
 WARM: Final = 6
 """Calls before anything is measured."""
 
@@ -60,7 +60,7 @@ class Program:
     name: str
     made: Callable[[str], Call]
     asked: float
-    """Of eager's time, by both spellings."""
+    """The part of eager's time, by both spellings."""
 
 
 def pure_function(spelling: str) -> Call:

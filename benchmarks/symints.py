@@ -14,7 +14,6 @@ that an engine cannot express is empty.
 """
 
 import argparse
-import gc
 import itertools
 import json
 import statistics
@@ -195,8 +194,6 @@ def main() -> None:
     parser.add_argument("--engine", choices=ENGINES, help="measure one in this process and print JSON")
     options = parser.parse_args()
     if options.engine:
-        gc.collect()
-        gc.freeze()
         print(json.dumps(ENGINES[options.engine]()))
     else:
         report.publish("symints", "Operations on symbolic integers", run, parser)

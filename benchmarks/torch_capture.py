@@ -125,7 +125,7 @@ def written_guards(environment: Any) -> list[Any]:
 
 
 def answers_of(seen: Any) -> list[int]:
-    """Of the questions in shadow mode, those that both decide, only ours, only torch, and conflicts."""
+    """The numbers of questions in shadow mode that both decide, only ours, only torch, and of conflicts."""
     if not hasattr(seen, "only_torch"):
         return []
     return [seen.both, len(seen.only_ours), len(seen.only_torch), len(seen.conflicts)]

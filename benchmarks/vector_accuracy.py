@@ -40,7 +40,7 @@ FUNCTIONS: Final = {
 }
 """The approximated functions, each with its exact value as a C expression of a double."""
 STEP: Final = 997
-"""Of a sample: every so many bit patterns."""
+"""The distance of the bit patterns in a sample."""
 PAGE: Final = Path(__file__).parent.parent / "docs" / "reference" / "vector.md"
 
 KERNEL: Final = """

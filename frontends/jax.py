@@ -286,6 +286,6 @@ class _Writing:
 
 
 WRITTEN: Final = (ast.Add, ast.Sub, ast.Mult)
-"""Those that JAX's text has."""
+"""The operators that the text of JAX's dimensions has."""
 
 __all__ = ["JaxShape", "from_jax", "to_jax"]

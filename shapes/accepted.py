@@ -66,7 +66,7 @@ def path_to_write(label: str, value: object) -> Path:
 
 
 def is_truth(value: object) -> bool:
-    """Return True if it is True or False, NumPy's too."""
+    """Return True for a bool, NumPy's included."""
     return isinstance(value, bool) or type(value).__name__ in ("bool", "bool_") and type(value).__module__ == "numpy"
 
 

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 DEFAULT: Final = "default"
 FAST: Final = "fast"
 SHOWN_SYMBOLS: Final = 6
-"""So many symbols are shown of an environment that is printed."""
+"""The number of symbols in the text of an environment."""
 
 
 class Asking(ABC):
@@ -120,7 +120,7 @@ class Asking(ABC):
         return tuple(reversed(list(self.known.records())))
 
     def __repr__(self) -> str:
-        """Its symbols with their ranges, and how many facts it has besides."""
+        """The symbols with their ranges, and the number of other facts."""
         symbols = [declared.fact.shown for declared in self.symbols.values()]
         listed = symbols if len(symbols) <= SHOWN_SYMBOLS else [*symbols[:SHOWN_SYMBOLS], "..."]
         more = self.known.count - len(symbols)

@@ -144,8 +144,8 @@ class ShapeEnv(Declaring):
 
     @synchronized
     def expect_true(self, question: Question, message: str = "", *, error: type[Exception] = RuntimeError) -> None:
-        """From here on it holds: known already, a guard where the inputs decide it, else a check that runs with the
-        program, and raises `error`.
+        """Require a proposition from here on: by what is known, by a guard where the inputs decide it, else by a check
+        that runs with the program, and raises `error`.
 
         Raises:
             Contradiction: it cannot hold.

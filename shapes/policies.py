@@ -75,7 +75,7 @@ class OpenQuestion:
 
     @property
     def pins(self) -> bool:
-        """True if taking the hint would commit to an equality."""
+        """True if following the hint would commit to an equality."""
         return self.at_hint is not None and self.prop.kind == ("eq" if self.at_hint else "ne")
 
 

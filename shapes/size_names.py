@@ -63,12 +63,12 @@ def names_in(text: str) -> list[str]:
 
 
 def is_layout(name: str) -> bool:
-    """Return True if it is about a tensor's layout rather than its sizes."""
+    """Return True for the name of a number of a tensor's layout, which is no size."""
     return LAYOUT.search(name) is not None
 
 
 def is_size(name: str) -> bool:
-    """Return True if it is never negative: the size of an axis, or something with a plain name."""
+    """Return True for the name of a number that is never negative: the size of an axis, or a plain name."""
     return SHAPE.search(name) is not None or name.isidentifier()
 
 
@@ -95,7 +95,7 @@ def places_of(symbols: Iterable[HasPlace]) -> dict[str, str]:
 
 
 def is_named_after_place(symbol: HasPlace) -> bool:
-    """Return True if it has the name that the place gives to a symbol: `x_size0` for `x.shape[0]`."""
+    """Return True if a symbol has the name of its place: `x_size0` for `x.shape[0]`."""
     if symbol.source is None or MARK not in symbol.name:
         return False
     axis = SHAPE.search(symbol.source)

@@ -104,7 +104,7 @@ class Environment:
         return done.stdout
 
     def install(self, *what: str) -> None:
-        """By the pip of this Python, which need not be installed for that."""
+        """Install by the pip of this Python: the environment needs none."""
         pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
         options = ["--no-compile", "--constraint", str(ROOT / "constraints.txt")]
         target = ["--python", str(self.folder / "bin" / "python"), "install"]

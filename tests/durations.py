@@ -26,7 +26,7 @@ from tests.effort import QUICK
 ROOT: Final = Path(__file__).parents[1]
 RECORDED: Final = Path(__file__).with_suffix(".txt")
 SHARE: Final = 0.05
-"""Of a test function in a quick run: seconds, and the part of all that its cases take, if that is more."""
+"""The seconds of a test function in a quick run, and the part of the time of all its cases, if that is more."""
 MEAN: Final = 0.15
 LONGEST: Final = 0.6
 """Seconds of a case from which on a quick run leaves the function out, in the mean and for one case."""
@@ -61,7 +61,7 @@ def recorded() -> Rows:
 
 
 def longest_by_file(seconds: Rows) -> dict[str, float]:
-    """Of the cases of each file: the first to run also pays for the fixture that computes for all of them."""
+    """The longest case of each file: the first to run also pays for the fixture that computes for all of them."""
     longest: dict[str, float] = {}
     for name, (_, of_a_case) in seconds.items():
         path = name.partition("::")[0]
@@ -70,7 +70,7 @@ def longest_by_file(seconds: Rows) -> dict[str, float]:
 
 
 def cases_within_share(count: int, mean: float, longest: float) -> set[int]:
-    """Which of `count` cases run, if each takes so long: the first one, and others spread evenly."""
+    """The cases among `count` that run, if each takes this long: the first one, and others spread evenly."""
     share = SHARE * max(1, count * mean)
     if mean > max(MEAN, share) or longest > max(LONGEST, 2 * share):
         return set()
@@ -106,7 +106,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def processor_time() -> float:
-    """Of this process, and of those that it started and that ended."""
+    """The processor time of this process, and of those that it started and that ended."""
     return sum(os.times()[:4])
 
 

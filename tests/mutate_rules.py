@@ -35,7 +35,7 @@ from tests.rule_mutations import FOLDER, NOT_RULES, Mutant, chosen, mutants
 from tests.shapes.rules.test_strides import VIEWS, by_rule, by_torch
 
 PROBES = 40
-"""So many calls of each operator show which functions it runs."""
+"""The number of calls of each operator that show which functions it runs."""
 OPERATORS = 12
 """A function that many operators share is judged by so many of them."""
 JUSTIFIED = Path(__file__).with_name("justified_rule_mutations.txt")

@@ -65,7 +65,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("newcomer", NEWCOMERS, ids=lambda newcomer: newcomer.wants)
 def test_a_newcomer_gets_a_result(newcomer: Newcomer, installed: Path, tmp_path: Path) -> None:
-    """From the page alone, in an empty folder, at most five commands print what the page shows."""
+    """At most five commands of the page alone, in an empty folder, print what the page shows."""
     for library in newcomer.needs:
         pytest.importorskip(library)
     commands = steps(newcomer.page)

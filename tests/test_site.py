@@ -68,7 +68,7 @@ def test_every_link_leads_somewhere(site: Path) -> None:
 
 
 def test_every_page_can_be_reached(site: Path) -> None:
-    """From the landing page, by links alone, to each page of `docs/`."""
+    """Links lead from the landing page to each page of `docs/`."""
     seen, waiting = set(), [site / "index.html"]
     while waiting:
         page = waiting.pop()

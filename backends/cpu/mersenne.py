@@ -30,12 +30,12 @@ from backends.cpu.compiler import compile_source, load
 from shapes.guards.toolchain import Unavailable
 
 LEAST: Final = 2048
-"""So many elements take longer than to take the generator's state and put it back."""
+"""The number of elements from which drawing takes longer than to read and write the generator's state."""
 WORDS: Final = 624
 LEFT: Final = 8
 NEXT: Final = 16
 STATE: Final = 24
-"""Where in the bytes of a generator's state there is how many words are left, and one; which is next; and the words."""
+"""Offsets in the bytes of a generator's state: the number of words left, plus one; the index of the next; the words."""
 DIGITS: Final = 53
 
 Draw = Callable[[int, int, int, int, int], int]

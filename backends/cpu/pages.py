@@ -33,11 +33,11 @@ from torch._C._autograd import _profiler_enabled
 _empty_strided_cpu: Final = torch._C._dynamo.guards._empty_strided_cpu
 _reinterpret_tensor: Final = torch._C._dynamo.guards._reinterpret_tensor
 LARGE: Final = 4 << 20
-"""So many bytes are large."""
+"""The number of bytes from which memory is large."""
 PAGE: Final = 2 << 20
 """The size that pooled memory is a multiple of: that of a large page."""
 WASTED: Final = 5 / 4
-"""So many times as much as is needed is taken rather than fresh memory."""
+"""Pooled memory is reused if it is at most this many times as large as needed."""
 _ADVICE: Final[int | None] = getattr(mmap, "MADV_HUGEPAGE", None)
 _FREE: Final[int | None] = getattr(mmap, "MADV_FREE", None)
 _advise: Final = None if _ADVICE is None else ctypes.CDLL(None).madvise

@@ -204,7 +204,7 @@ class Decisions:
         self.known = dict(self._known())
         self.libraries: dict[Path, None] = {}
         self.files: list[Path] = []
-        """Of each file of kernels, in order, the library that it became: one text is one library."""
+        """The library of each file of kernels, in order; files of the same text share one."""
         self.where = ""
         self.origin = ""
         self._log: dict[tuple[object, ...], Decision] = {}
@@ -359,7 +359,7 @@ def is_of_numbers(put: Put) -> bool:
 
 
 def is_plain(size: Expr) -> bool:
-    """Return True if it is a number or a symbol, so that comparing it needs no engine."""
+    """Return True for a number or a symbol: comparing it needs no engine."""
     terms = size.terms
     if len(terms) != 1:
         return not terms

@@ -165,7 +165,7 @@ class Elementwise:
         return self.view(x, sizes, [self.axis(k if k < axis else k + 1) for k in range(x.rank)])
 
     def squeeze(self, x: Tensor, axes: Sequence[int]) -> Tensor:
-        """Without these axes, which have size 1."""
+        """The tensor without these axes, which have size 1."""
         kept = [axis for axis in range(x.rank) if axis not in axes]
         indices = [self.axis(kept.index(k)) if k in kept else Affine.of(self.zero) for k in range(x.rank)]
         return self.view(x, tuple([x.sizes[axis] for axis in kept]), indices)

@@ -23,7 +23,7 @@ from typing import Final
 from backends.loops.affine import Affine, same_place
 from backends.loops.interchange import absorb_copies, interchanged, is_interchangeable, is_profitable
 from backends.loops.kernels import Bodies, Buffer, Load, Scalar, Store
-from backends.loops.loop_body import LoopNest, below, renumbered, rewritten
+from backends.loops.loop_nest import LoopNest, below, renumbered, rewritten
 from backends.loops.loop_order import is_transpose
 from backends.loops.nodes import Indices, Rows
 from backends.loops.tensors import Expressions

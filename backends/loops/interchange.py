@@ -36,7 +36,7 @@ from dataclasses import replace
 
 from backends.loops.affine import Affine
 from backends.loops.kernels import Bodies, Buffer, Load, Reduced, Scalar, Store
-from backends.loops.loop_body import LoopNest, below, renumbered
+from backends.loops.loop_nest import LoopNest, below, renumbered
 from backends.loops.loop_order import costly, is_along_inner
 from backends.loops.tensors import Expressions
 

@@ -302,7 +302,7 @@ class Kernel:
 
     @property
     def buffers(self) -> tuple[Buffer, ...]:
-        """Those written, then those only read, each once."""
+        """The buffers that are written, then those that are only read, each once."""
         read = [value.buffer for value in walk(self.roots()) if isinstance(value, Load)]
         return tuple(dict.fromkeys([*[store.buffer for store in self.stores], *read]))
 

@@ -28,7 +28,7 @@ from functools import cmp_to_key, reduce
 from backends.decisions.questions import Choice, at_least
 from backends.loops.affine import Affine, is_one, is_zero
 from backends.loops.kernels import Apply, Bodies, IndexValue, Kernel, Load, Reduced, Scalar
-from backends.loops.loop_body import LoopNest, below, renumbered, with_axes
+from backends.loops.loop_nest import LoopNest, below, renumbered, with_axes
 from backends.loops.operations import OPERATIONS
 from backends.loops.tensors import Expressions
 from solver.terms.expr import Expr
@@ -265,7 +265,7 @@ def kept(kernel: Kernel) -> Iterator[Scalar]:
 
 
 def costly(order: Sequence[Scalar]) -> set[Scalar]:
-    """Those of the values, given operands first, whose computation is costly enough to be stored."""
+    """The values whose computation is costly enough to be stored; `order` has operands first."""
     found: set[Scalar] = set()
     for value in order:
         if isinstance(value, Apply):

@@ -39,8 +39,8 @@ from backends.loops.ragged import tables_needed
 
 
 def tensors_to_materialize(values: Sequence[Tensor]) -> set[Tensor]:
-    """Of all tensors below these values, those to store to memory before their consumers; a value without other
-    consumers is not among them."""
+    """The tensors below these values to store to memory before their consumers; a value without other consumers is not
+    among them."""
     order = list(descend(values))
     found: set[Tensor] = {tensor for tensor in order if isinstance(tensor, Reduce)}
     found.update([tensor.source for tensor in order if isinstance(tensor, CollapseAxes)])
@@ -70,8 +70,8 @@ def tensors_to_materialize(values: Sequence[Tensor]) -> set[Tensor]:
 
 
 def _work(order: Iterable[Tensor]) -> dict[Tensor, tuple[bool, int]]:
-    """For each tensor, whether recomputing an element is costly, and how many loads it takes; a load that is broadcast
-    along an axis counts for nothing, as it is hoisted out of that loop."""
+    """For each tensor, True if recomputing an element is costly, and the number of its loads; a load that is broadcast
+    along an axis does not count, as it is hoisted out of that loop."""
     found: dict[Tensor, tuple[bool, int]] = {}
     for tensor in order:
         match tensor:

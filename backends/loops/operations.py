@@ -75,7 +75,7 @@ OPERATIONS: Final = _table()
 INFIX: Final = {"add": "+", "sub": "-", "mul": "*", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "=="}
 """Operations that C, Python and people write between their operands alike."""
 BITWISE: Final = {"ne": "!=", "bitand": "&", "bitor": "|", "bitxor": "^"}
-"""Those that C and Python do."""
+"""Operations that C and Python write between their operands alike."""
 REDUCTIONS: Final = ("sum", "product", "minimum", "maximum", "any", "all")
 """The reduction operators; minimum and maximum give nan where there is one, any and all are of bools."""
 

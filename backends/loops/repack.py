@@ -61,7 +61,7 @@ def strided_inputs(
 
 
 def _pays(build: Expressions, root: Tensor, others: Sequence[int]) -> bool:
-    """Return True if it is read more than once: as many times as the axes that it is broadcast along have iterations.
+    """Return True if a tensor is read more than once: as often as the axes that it is broadcast along have iterations.
     """
     times = build.product([root.sizes[axis] for axis in others])
     choice = Choice("repacked", "repacked", never="strided loads")

@@ -40,7 +40,8 @@ from backends.loops.fusion import Fusion, Item, buffers_of
 from backends.loops.interchange import row_major_sums
 from backends.loops.interleaving import mark_interleaved
 from backends.loops.kernels import Buffer, Kernel
-from backends.loops.loop_body import LoopBuilder, LoopNest
+from backends.loops.loop_body import LoopBuilder
+from backends.loops.loop_nest import LoopNest
 from backends.loops.loop_order import loaded, locality_order, order_loops
 from backends.loops.materialize import tensors_to_materialize
 from backends.loops.nodes import CollapseAxes, Memory, Tensor, descend

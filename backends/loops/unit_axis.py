@@ -44,7 +44,7 @@ from backends.loops.kernels import (
     Store,
     walk,
 )
-from backends.loops.loop_body import LoopNest, below
+from backends.loops.loop_nest import LoopNest, below
 from backends.loops.loop_order import order_loops
 from backends.loops.nodes import Indices
 from backends.loops.tensors import Expressions

@@ -194,14 +194,14 @@ def symbols_of(buffers: Sequence[Buffer]) -> Iterator[SymbolSource]:
 
 
 def _is_large(program: Program, needed: Expr, least: int, *, is_pooled: bool) -> bool | None:
-    """Return True if it has as many bytes as are prepared or pooled."""
+    """Return True if memory is large enough to be prepared or pooled."""
     yes = "kept from call to call" if is_pooled else "paged"
     choice = Choice(yes, f"{yes} where it is large", "fresh", "branch")
     return program.decisions.holds("large", at_least(needed, least), choice)
 
 
 def _freed(memory: Plan) -> dict[int, list[Buffer]]:
-    """By step, the slots that no step after it needs."""
+    """The slots that no step after each one needs."""
     last: dict[Buffer, int] = {}
     for life in (*memory.lives, *memory.given):
         slot = memory.slots.get(life.buffer, life.buffer)

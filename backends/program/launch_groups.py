@@ -40,7 +40,7 @@ MOST: Final = 32
 MORE: Final = 64
 """Combining may raise peak memory by at most 1/64,"""
 LITTLE: Final = 1 << 16
-"""or by so many bytes."""
+"""or by this number of bytes."""
 
 
 def runs(steps: Sequence[Scheduled], memory: Plan, hints: Mapping[Atom, int], *, most: int = MOST) -> Iterator[range]:
@@ -56,7 +56,7 @@ def runs(steps: Sequence[Scheduled], memory: Plan, hints: Mapping[Atom, int], *,
 
 
 def _are_few(steps: Sequence[Scheduled], memory: Plan) -> bool:
-    """Return True if they are kernels, and few enough tensors and scalars for one call."""
+    """Return True if all steps are kernels, with few enough tensors and scalars for one call."""
     kernels = [step for step in steps if isinstance(step, Kernel)]
     buffers = {memory.slots.get(buffer, buffer) for kernel in kernels for buffer in kernel.buffers}
     numbers = {number for kernel in kernels for number in kernel.scalars}

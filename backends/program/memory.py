@@ -37,12 +37,12 @@ from backends.loops.schedule import Scheduled, memories
 from solver.terms.expr import Atom, Expr
 
 TRIED: Final = 4
-"""So many free slots are asked about for a buffer, those freed last first; and one that at the sizes of the trace would
-not do."""
+"""The number of free slots that are asked about for a buffer, those freed last first; and one that at the sizes of the
+trace would not do."""
 WASTED: Final = 2
 """Do not reuse a slot more than 2x too large."""
 MUCH: Final = 64
-"""Sizes that are so many times as large as where the program was traced are looked at as well."""
+"""The factor of the larger sizes at which memory is compared."""
 
 
 @dataclass(frozen=True, slots=True)

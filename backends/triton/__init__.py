@@ -46,7 +46,7 @@ def _is_interpreted() -> bool:
 
 
 device: Final = "cpu" if _is_interpreted() else "cuda"
-"""Where the tensors are that its kernels take."""
+"""The device of the tensors that kernels take."""
 _guards: Final = torch._C._dynamo.guards
 allocate: Final = _guards._empty_strided_cpu if device == "cpu" else _guards._empty_strided_cuda
 """The fastest of torch's functions that allocate."""
@@ -61,7 +61,7 @@ interchanges: Final = False
 
 
 def driver_missing() -> str:
-    """Why Triton cannot launch anything here, if so: it builds a part of its driver with a C compiler."""
+    """The reason that Triton cannot launch anything here; empty if it can. It builds a part of its driver in C."""
     from triton.runtime import driver
 
     try:

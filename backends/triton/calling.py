@@ -77,7 +77,7 @@ class OnDevice:
         self._device: Final = device
 
     def call(self, grid: int, numbers: Sequence[int]) -> Call:
-        """On the stream that is current at each call."""
+        """The launch with these numbers, on the stream that is current at each call."""
         run, handle, packed, device = self._run, self._handle, self._packed, self._device
         stream, current = driver.active.get_current_stream, driver.active.get_current_device
 

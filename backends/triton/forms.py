@@ -97,7 +97,7 @@ def choose(
 
 
 def warps(elements: int) -> int:
-    """So many that each lane has about eight elements."""
+    """The number of warps with which each lane has about eight elements."""
     return max(1, min(elements // 256, 16))
 
 

@@ -51,7 +51,7 @@ def elementwise(  # type: ignore[explicit-any]
 
 
 def bfloat(x: tl.tensor) -> tl.tensor:
-    """To bfloat16, which the interpreter holds as 16 bits."""
+    """Convert to bfloat16, which the interpreter holds as 16 bits."""
     rounded = torch.from_numpy(numpy.ascontiguousarray(x.handle.data)).to(torch.bfloat16)
     return wrapped(rounded.view(torch.uint16).numpy(), tl.bfloat16, tuple(map(int, x.shape)))
 

@@ -61,7 +61,7 @@ _serial: Final = count()
 
 
 class NotCompiled(Exception):
-    """There is no code for a kernel at these sizes, which has been logged."""
+    """A kernel has no code at these sizes; the reason has been logged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,5 +262,5 @@ class Launch:
 
 
 def not_compiled(*pointers: int) -> NoReturn:
-    """In place of a call of code that is not there."""
+    """The call of a kernel without code: an error."""
     raise NotCompiled

@@ -74,7 +74,7 @@ def remainder(a, b):
 
 @triton.jit
 def float_remainder(a, b):
-    """With the sign of the divisor."""
+    """The remainder with the sign of the divisor."""
     rest = libdevice.fmod(a, b)
     return tl.where((rest != 0) & ((rest < 0) ^ (b < 0)), rest + b, rest)
 

@@ -64,7 +64,7 @@ BOOLEAN: Final = {
     "bitxor": "{0} ^ {1}",
     "bitnot": "{0} == 0",
 }
-"""Of operands that are bools; Triton orders them as signed numbers of one bit."""
+"""Operations on bools, which Triton orders as signed numbers of one bit."""
 REDUCED: Final = {
     "sum": "summed",
     "product": "multiplied",
@@ -110,7 +110,7 @@ def applied(operation: str, dtype: str, operands: Sequence[str], source: str | N
 
 
 def cast(operand: str, source: str, dtype: str) -> str:
-    """To another dtype; a number that does not fit a small integer is cut off as one of 32 bits is."""
+    """An operand in another dtype; a number that does not fit a small integer wraps as one of 32 bits."""
     if dtype == "bool":
         return f"{operand} != 0"
     if is_float(source) and dtype in ("int16", "int8", "uint8"):

@@ -33,7 +33,7 @@ class Worker:
         """The number of the process that was asked last."""
 
     def ask(self, request: dict[str, object], seconds: float) -> str:
-        """Its answer.
+        """The answer of the process.
 
         Raises:
             ChildProcessError: it died.

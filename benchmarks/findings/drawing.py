@@ -13,7 +13,7 @@ QUIET = {"deadline": None, "database": None, "suppress_health_check": list(Healt
 
 
 def drawn(strategy: SearchStrategy[Call], count: int) -> list[Call]:
-    """So many calls, the same in every process, each once."""
+    """A number of distinct calls, the same in every process."""
     found: dict[str, Call] = {}
 
     @settings(max_examples=count, phases=[Phase.generate], **QUIET)  # type: ignore[arg-type]

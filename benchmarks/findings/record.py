@@ -36,7 +36,7 @@ class Finding:
     kernel: str
     rule: str
     where: str = ""
-    """Which of a library's rules, where it has several."""
+    """The library's rule, where it has several."""
 
 
 @dataclass
@@ -49,7 +49,7 @@ class Examined:
     """Calls that the rule has no answer for: no rule, or data needed."""
     findings: list[Finding] = field(default_factory=list)
     failed: str = ""
-    """Why it could not be examined."""
+    """The reason for which it could not be examined."""
 
     def line(self) -> str:
         return json.dumps(asdict(self))

@@ -50,7 +50,7 @@ CANDIDATES: dict[str, tuple[str, Callable[[Any], bool], str]] = {
         "(1, 2, 2), as linalg.solve gives: one matrix, one right side",
     ),
 }
-"""By name: an expression, what sizes (none for a refusal) are a finding, and what they are compared with."""
+"""An expression by name, the sizes that are a finding (none for a refusal), and those that they are compared with."""
 
 
 def operators() -> list[str]:

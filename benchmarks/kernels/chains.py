@@ -78,7 +78,7 @@ def random_chain(seed: int, length: int = 5) -> Chain:
     """A chain of this many steps."""
     draw = random.Random(seed)
     axes = [0, 1, 2]
-    """Which axis of the input each axis of x is by now."""
+    """The axis of the input that each axis of x is."""
     along = draw.randrange(3)
     lines: list[str] = []
     used = False

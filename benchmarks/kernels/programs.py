@@ -131,7 +131,7 @@ CUBES: Final = ((8, 128, 768), (7, 127, 33), (1, 64, 1000), (64, 56, 56))
 
 
 def chains(count: int) -> Iterator[Program]:
-    """So many random chains, each at four sizes."""
+    """A number of random chains, each at four sizes."""
     for seed in range(count):
         chain = random_chain(seed)
         yield Program(f"chain {seed}", chain.function, chain.inputs, CUBES)

@@ -24,9 +24,9 @@ RELATIVE: Final = {torch.float16: 4e-3, torch.bfloat16: 3e-2}
 """Tolerance of values, 1e-4 of other dtypes: eager rounds after each operator, a kernel once."""
 ABSOLUTE: Final = {torch.float16: 2e-3, torch.bfloat16: 2e-2}
 AT_EDGES: Final = 3
-"""As many samples are tried at the edges of their guards."""
+"""The number of samples that are tried at the edges of their guards."""
 NUDGES: Final = 3
-"""As often arguments are rounded otherwise."""
+"""The number of times that arguments are rounded otherwise."""
 ROUNDINGS: Final = 3.0
 """The largest distance of a graph from eager, as a multiple of the distance of these roundings from eager."""
 OVERWRITING: Final = ("cov",)

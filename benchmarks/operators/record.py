@@ -29,7 +29,7 @@ class Outcome:
     fused: int = 0
     """Samples of which at least a part runs in kernels."""
     failed: list[str] = field(default_factory=list)
-    """Why a sample could not be traced or its graph not run: the sample's number and the error."""
+    """The samples that could not be traced, or whose graph did not run: the number of each, and the error."""
     wrong: list[str] = field(default_factory=list)
     """Differences from eager, on a sample or at sizes that the guards admit."""
     pinned: list[str] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""Which other sizes an operator is tried at: those of the sample changed as a whole, and what the guards allow at most.
+"""Other sizes at which an operator is tried: those of the sample changed as a whole, and the largest that guards allow.
 
 Sizes of a sample that are equal are changed together, as most operators need it. What eager accepts of these must be
 accepted by the guards. The engine proposes sizes besides, at the edges of the guards.
@@ -24,7 +24,7 @@ Sizes = tuple[tuple[int, ...], ...]
 LARGEST: Final = 60_000
 """Elements of one tensor at most."""
 CLASSES: Final = 2
-"""As many distinct sizes are changed on their own."""
+"""The number of distinct sizes that are changed on their own."""
 PROPOSED: Final = 2
 """Assignments of the engine."""
 

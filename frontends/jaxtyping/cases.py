@@ -24,7 +24,7 @@ COUNTS: Final = (0, 1, 2)
 MOST_COMBINATIONS: Final = 27
 
 Case = Mapping[str, object]
-"""By argument, its annotation; None; or a list or a tree of annotations."""
+"""The annotation of each argument; None; or a list or a tree of annotations."""
 
 
 def cases_of(

@@ -242,7 +242,7 @@ class _Parser:
         return left
 
     def depends(self, affine: Affine) -> bool:
-        """It has a dimension."""
+        """Return True if an expression contains a dimension."""
         if isinstance(affine, Operation):
             return self.depends(affine.left) or self.depends(affine.right)
         return affine in self.inputs.dims

@@ -51,7 +51,7 @@ class Walk:
         self.versions = {one.domain: one.version for one in model.opset_import}
         self.functions = {(one.domain, one.name): one for one in model.functions}
         self.unknown: dict[str, str] = {}
-        """By value, why its sizes are not known."""
+        """The reason for which the sizes of a value are unknown."""
         self.count = 0
         self._called = 0
         self._calls: list[tuple[str, str]] = []

@@ -137,7 +137,7 @@ def pad(env: ShapeEnv, operand: Shape, padding_value: object, padding_config: Se
 
 @lax.define("iota")
 def iota(env: ShapeEnv, dtype: object, size: Int) -> Shape:
-    """So many numbers."""
+    """The given number of integers."""
     return Shape((size,))
 
 

@@ -113,7 +113,7 @@ class Judged:
         return f"  ({self.condition.where})" if self.condition.where else ""
 
     def json(self, **more: object) -> dict[str, object]:
-        """As data, with more between the guard and its place."""
+        """The finding as data, with `more` between the guard and its place."""
         condition, origin = self.condition, self.condition.origin
         return {
             "guard": self.guard,
@@ -223,7 +223,7 @@ class Certificate:
         return all(proof.check() for proof in proofs) and all(finding.check() for finding in findings)
 
     def json(self) -> dict[str, object]:
-        """As data, for other programs."""
+        """The certificate as data, for other programs."""
         return {
             "status": self.status,
             "counts": self.counts,

@@ -42,7 +42,7 @@ Range = int | Sequence[int | None]
 NO_SIZES: Final = (".dtype", ".device", ".layout", ".requires_grad")
 """The ends of names that are attributes of tensors, and no sizes."""
 MOST_MINIMIZED: Final = 8
-"""So many sizes of one finding are made as small as they can be, the others only as small as they were found."""
+"""The number of sizes of a finding that are minimized; the others stay as they were found."""
 QUESTIONS: Final = 200
 """The limit of the cost of each finding."""
 

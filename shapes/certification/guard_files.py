@@ -179,7 +179,7 @@ def read_session(session: RecordedSession) -> Conditions:
 
 
 def without_unbacked(conditions: Sequence[Condition], unbacked: set[str]) -> list[Condition]:
-    """Those that a check of the inputs can be about."""
+    """The conditions without those on unbacked sizes, which no check of the inputs can decide."""
     return [each for each in conditions if each.fault or unbacked.isdisjoint(names_in(each.text))]
 
 

@@ -94,7 +94,7 @@ class _Compilation:
     """The guards about objects and global state: the kind and the text of each."""
     listed: bool = False
     open: bool = False
-    """True within a list of guards."""
+    """True while lines of a list of guards are read."""
 
 
 def is_log(lines: Iterable[str]) -> bool:

@@ -45,7 +45,7 @@ class Access:
         """The threads whose hypotheses and speculations are open, outermost first."""
 
     def enter(self) -> None:
-        """From here on answers rest on what holds for a while, and are for this thread alone."""
+        """Begin answers under a hypothesis, which are for this thread alone."""
         self.owners = (*self.owners, get_ident())
 
     def leave(self) -> None:

@@ -117,8 +117,8 @@ class Commands:
     # ------------------------------------------------------------------ checks and values
 
     def expect_true(self, question: Question, message: str, error: type[Exception]) -> None:
-        """From here on it holds: known already, a guard where the inputs decide it, else a check that runs with the
-        program."""
+        """Require a proposition from here on: by what is known, by a guard where the inputs decide it, else by a check
+        that runs with the program."""
         ledger = self.ledger
         prop, domain = self.reader.read(question)
         both = self.within(prop, domain)

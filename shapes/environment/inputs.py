@@ -32,7 +32,7 @@ from shapes.symbolic.numbers import SymInt
 from solver.terms.expr import Expr
 
 ORDERS: Final = 24
-"""So many orders of the axes are tried for a layout without gaps."""
+"""The number of orders of the axes that are tried for a layout without gaps."""
 
 
 class Declaring(Protocol):

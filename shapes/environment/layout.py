@@ -27,7 +27,7 @@ from shapes.symbolic.choices import Int, Truth, sym_and, sym_ite, sym_max, sym_n
 from shapes.symbolic.numbers import SymBool, SymInt
 
 CHANNELS_LAST: Final = {4: (1, 3, 2, 0), 5: (1, 4, 3, 2, 0)}
-"""By rank, the axes from the innermost outwards: channels, then space backwards, then the batch."""
+"""The axes by rank, innermost first: channels, then space backwards, then the batch."""
 
 
 @dataclass(frozen=True, slots=True)

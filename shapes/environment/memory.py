@@ -27,7 +27,7 @@ class Memory:
 
     @property
     def is_full(self) -> bool:
-        """True if a sweep is due."""
+        """True if there are more nodes than are allowed, so that they are to be swept."""
         return size(self._ledger.interner) >= self.nodes_allowed
 
     def forget(self) -> None:

@@ -62,11 +62,11 @@ class SymbolTable:
         self.symbols: dict[Atom, Declared] = {}
         self.hints: dict[Atom, int] = {}
         self.strict: dict[Atom, str] = {}
-        """Those that must not become constants."""
+        """The symbols that must not become constants."""
         self.sides: dict[str, Side] = {}
         """The expressions that sides of comparisons were read as, until a name changes its meaning."""
         self.cancelled: dict[str, tuple[Atom, ...]] = {}
-        """By text that was asked, its symbols that its normal form has lost, as long as `sides`."""
+        """The symbols of a question's text that its normal form has lost; kept as long as `sides`."""
         self.epoch = 0
         """The number of times that texts were forgotten."""
         self._by_hint: dict[int, Atom] = {}

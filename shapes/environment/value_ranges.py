@@ -25,7 +25,7 @@ from solver.terms.intervals import Interval
 from solver.terms.monomials import without
 
 REWRITTEN: Final = 48
-"""So many expressions are looked at for remainders and choices, to bound one."""
+"""The number of expressions that are searched for remainders and choices, to bound one."""
 
 
 def bounds(facts: Facts, expr: Expr) -> Interval:

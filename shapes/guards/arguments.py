@@ -77,7 +77,7 @@ class Arguments:
     paths: tuple[Path, ...]
     locals: tuple[str, ...]
     positions: dict[str, tuple[int, ...]]
-    """By symbol, the positions of its sources."""
+    """The positions of the sources of each symbol."""
     by_name: bool
     """True if the sources name the arguments; otherwise they count them."""
 

@@ -119,7 +119,7 @@ class Plan:
     symbols: Mapping[str, Expr]
     operations: Operations
     conditions: tuple[Operation, ...]
-    """In the order in which they are tested."""
+    """The guards' conditions, in the order in which they are tested."""
 
     @property
     def check(self) -> Check:

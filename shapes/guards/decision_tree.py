@@ -42,7 +42,7 @@ class Variant:
     number: int
     conditions: tuple[Operation, ...]
     tests: dict[Operation, Hashable]
-    """By input, the value that it must equal."""
+    """The values that inputs must equal."""
     inputs: frozenset[int]
 
 

@@ -266,7 +266,7 @@ class PythonPrinter:
 
 
 def functions_of(nodes: Iterable[Operation]) -> dict[str, str]:
-    """By the name of each opaque function, what generated code calls it."""
+    """The names of opaque functions in generated code, by their own."""
     names = dict.fromkeys([node.name for node in nodes if node.code == "call"])
     return {name: f"function_{number}" for number, name in enumerate(names)}
 

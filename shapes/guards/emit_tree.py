@@ -99,7 +99,7 @@ class TreePrinter:
         return self._arguments.unpacking(missing, otherwise), loaded.union(missing)
 
     def _present(self, inputs: frozenset[int], then: Tree, otherwise: Tree, loaded: frozenset[int]) -> list[str]:
-        """Not nested in the handler: Python limits how deep handlers nest."""
+        """The branches of a question for present inputs, outside of the handler: Python limits how handlers nest."""
         name = f"there_{len(self.parts)}"
         self.parts.append(f"{name} = object()")
         first = self._arguments.locals[min(inputs)]
@@ -156,7 +156,7 @@ class TreePrinter:
         return [*lines, *find, *leave, *self.tree(table.otherwise, loaded)]
 
     def _know(self, subject: Operation, value: Hashable) -> None:
-        """Inside a branch the subject has this value."""
+        """Establish the value of the subject inside a branch."""
         if type(value) is int:
             self.python.established.add(self._operations.make("eq", (subject, self._operations.constant(value))))
 

@@ -264,7 +264,7 @@ def _ours_alone(status: os.stat_result) -> bool:
 
 @cache
 def _warn(reason: str, *, kept: bool = False) -> None:
-    """Once for each reason."""
+    """Warn once for each reason."""
     end = "" if kept else "; each process builds its own. Name another folder in SYMSHAPE_CACHE"
     message = reason if kept else f"compiled code is not kept for later processes: {reason}"
     warnings.warn(message + end, RuntimeWarning, stacklevel=3)

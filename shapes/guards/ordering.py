@@ -27,7 +27,7 @@ LOOK: Final = 8
 """The depth to which the sign of an expression is looked for."""
 
 COSTS: Final = dict.fromkeys(("floordiv", "mod", "relu", "max", "min", "abs", "select"), 2) | {"power": 6, "call": 12}
-"""In elementary operations; what is not listed is one."""
+"""The cost of an operation in elementary ones: 1 where it is not listed."""
 OPPOSITE: Final = {"ge": "lt", "lt": "ge", "gt": "le", "le": "gt", "eq": "ne", "ne": "eq"}
 
 
@@ -196,7 +196,7 @@ def _flat(conditions: Iterable[Operation]) -> Iterable[Operation]:
 
 
 def _tightest(conditions: Iterable[Operation]) -> list[Operation]:
-    """Without the bounds of an operation by constants that a tighter one implies."""
+    """The conditions without constant bounds of an operation that a tighter one implies."""
     kept: dict[Operation, None] = {}
     bounds: dict[Operation, list[Operation]] = {}
     for condition in conditions:

@@ -315,7 +315,7 @@ class Lines:
             self.highs.append((self.hint + here // -slope, place))
 
     def tighten(self) -> None:
-        """Only the tightest say whether one condition is alone."""
+        """Keep the tightest bounds: they decide if one condition is alone."""
         self.lows = sorted(self.lows, reverse=True)[:ALONE]
         self.highs = sorted(self.highs)[:ALONE]
         self.exact = self.exact[:ALONE]

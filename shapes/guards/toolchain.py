@@ -57,7 +57,7 @@ _given_up: dict[tuple[str, ...], str] = {}
 
 @dataclass(frozen=True, slots=True)
 class Unavailable:
-    """There is no native form; the message says why."""
+    """A native form that could not be built, and the reason."""
 
     reason: str
 

@@ -43,7 +43,7 @@ USAGE_ERROR: Final = 64
 
 
 class Parser(argparse.ArgumentParser):
-    """Says what is wrong and exits with EX_USAGE: 2 is an answer here."""
+    """A parser that prints the error and exits with EX_USAGE: the status 2 is an answer here."""
 
     def error(self, message: str) -> NoReturn:
         self.print_usage(sys.stderr)

@@ -37,7 +37,7 @@ class Model(Protocol):
 
     @property
     def unknown(self) -> Mapping[str, str]:
-        """By value, why its number of axes is not known."""
+        """The values whose number of axes is unknown, each with the reason."""
         ...
 
     def dims(self, name: str, /) -> Sequence[Int]: ...

@@ -29,11 +29,11 @@ UNREADABLE: Final = 66
 FAILED: Final = 70
 
 SHOWN: Final = 40
-"""So many malformed lines are printed; the JSON summary has all."""
+"""The number of malformed lines that are printed; the JSON summary has all."""
 WRONG: Final = 1
 
 Advance = Callable[[int], None]
-"""Called with the number of further bytes that were read."""
+"""A callback with the number of further bytes that were read."""
 
 
 @dataclass(slots=True)

@@ -27,7 +27,7 @@ from solver.proofs.fact import Fact
 FARTHEST: Final = 2**70
 """A value so large is taken for one without bound."""
 SECONDS: Final = 2.0
-"""For one question."""
+"""The time limit of a question."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,12 +79,12 @@ class Report:
 
     @property
     def proven(self) -> bool:
-        """True if all of them are."""
+        """True if all claims are proven."""
         return all(claim.proven for claim in self.claims)
 
     @property
     def false(self) -> tuple[Claim, ...]:
-        """Those with sizes at which they are false."""
+        """The claims with sizes at which they are false."""
         return tuple([claim for claim in self.claims if claim.sizes is not None])
 
     def __iter__(self) -> Iterator[Claim]:

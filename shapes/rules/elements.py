@@ -39,7 +39,7 @@ class Elements:
     first: Int | None = None
 
     def with_more(self, other: Elements) -> Elements:
-        """These facts, and where nothing is known those of another record of the same elements."""
+        """These facts, completed by those of another record of the same elements."""
         return Elements(
             other.lo if self.lo is None else self.lo,
             other.hi if self.hi is None else self.hi,

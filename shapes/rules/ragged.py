@@ -52,7 +52,7 @@ BY_AXIS: Final = (
 )  # fmt: skip
 """Operators of one tensor that may be ragged, along any axes but that of the rows."""
 BY_DENSE_AXIS: Final = ("select", "chunk", "split", "squeeze", "unflatten", "narrow")
-"""Those along dense axes only; `select` and `chunk` also of rows."""
+"""Operators along a dense axis only; `select` and `chunk` also of rows."""
 
 
 def ragged(env: ShapeEnv, name: str, /, *args: object, **kwargs: object) -> Output:

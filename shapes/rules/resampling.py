@@ -41,12 +41,12 @@ MODES: Final = {
     "lanczos": (4,),
     "trilinear": (5,),
 }
-"""By mode, the ranks that it takes."""
+"""The ranks that each mode takes."""
 
 CORNERLESS: Final = ("nearest", "nearest-exact", "area")
 ANTIALIASED: Final = ("bilinear", "bicubic", "lanczos")
 EXACT: Final = 2**53
-"""Up to here every integer is a float."""
+"""The largest integer up to which all are floats."""
 
 
 def resized(

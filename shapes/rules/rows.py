@@ -145,7 +145,7 @@ class Rows:
         return self._parts[-1]
 
     def with_length(self, length: Int, bases: Iterable[Rows]) -> Rows | None:
-        """As many rows, of a length made of those of the divisions; None if their sum is not known."""
+        """A division into as many rows, of a length made of those of `bases`; None if their sum is unknown."""
         total = summed(length, self.count, bases)
         if total is None or isinstance(length, int):
             return None

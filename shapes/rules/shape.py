@@ -54,7 +54,7 @@ class Shape(tuple[Int, ...]):
         return len(self)
 
     def layout(self) -> Layout:
-        """Its strides; those of a contiguous tensor where none are given."""
+        """The layout: sizes, offset and strides, which are contiguous where none are given."""
         strides = contiguous_strides(self) if self.strides is None else self.strides
         return Layout(tuple(self), strides, self.storage_offset)
 

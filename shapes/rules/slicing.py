@@ -92,7 +92,7 @@ def clamped(env: ShapeEnv, size: Int, bound: Int, offset: int = 0) -> Int:
 
 
 def above(value: Int, limit: int = 0) -> Int:
-    """At least so much."""
+    """The value, or the limit where that is larger."""
     return value if at_least(value, limit) else sym_max(value, limit)
 
 

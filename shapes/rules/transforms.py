@@ -109,7 +109,7 @@ def _doubled_last(env: ShapeEnv, input: Shape, s: Sequence[Int] | None, dim: Axe
 
 
 def _register(several: Callable[[ShapeEnv, Shape, Sequence[Int] | None, Axes], Shape], *names: str) -> None:
-    """Over one axis, over any, which are all by default, and over two, which are the last by default."""
+    """Register transforms over one axis, over several (by default all), and over two (by default the last)."""
 
     def over_one(env: ShapeEnv, input: Shape, n: Int | None, dim: int) -> Shape:
         if n is not None:

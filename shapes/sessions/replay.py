@@ -54,7 +54,7 @@ from solver.terms.interner import Interner
 from solver.terms.prop import Prop
 
 KEPT: Final = 1 << 16
-"""So many texts of a session are remembered, with their answers; then all are forgotten."""
+"""The number of texts of a session that are kept with their answers, before all are dropped."""
 
 Outcome = Literal["always", "never", "depends", "gave_up"]
 

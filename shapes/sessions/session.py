@@ -107,7 +107,7 @@ class Recorded(Protocol):
 Environment = TypeVar("Environment", bound=Recorded)
 Record = dict[str, object]
 SHOWN: Final = 8
-"""So many sessions are named where none is the one that was asked for."""
+"""The number of sessions that an error names."""
 TRUTHS: Final = {Always: "always", Never: "never", Depends: "depends", GaveUp: "unknown"}
 
 
@@ -205,7 +205,7 @@ class Recording:
                     self._write(line)
 
     def _resume(self) -> None:
-        """After a rollback, begin again with what stands."""
+        """Begin the session again with the facts that a rollback has left."""
         marks: Record = {"rolled_back": self._taken_back}
         self._taken_back = None
         self._begin(marks)

@@ -229,7 +229,7 @@ def _integer_power(base: Integer, exponent: int | Integer) -> Integer:
 
 
 def rounded(interner: Interner, size: Expr, unit: int) -> Expr:
-    """To the nearest multiple of the unit, ties to the even multiple: `round(size, -digits)`."""
+    """The nearest multiple of the unit, ties to the even multiple: `round(size, -digits)`."""
     low, rest = interner.floordiv(size, unit), interner.mod(size, unit)
     above = interner.gt(2 * rest, unit)
     tie = interner.conjunction((interner.eq(2 * rest, unit), interner.eq(interner.mod(low, 2), 1)))

@@ -184,7 +184,7 @@ def _is_plain(default: object) -> bool:
 
 
 def _drawn(calls: st.SearchStrategy[Call], count: int) -> list[Call]:
-    """So many generated calls."""
+    """A number of generated calls."""
     found: list[Call] = []
 
     @settings(

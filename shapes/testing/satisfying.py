@@ -53,7 +53,7 @@ class Satisfying:
     """The assignments that satisfy some facts and, beyond them, some goals."""
 
     def __init__(self, facts: Facts, goals: Sequence[Prop] = (), start: Values | None = None) -> None:
-        """Those that satisfy the facts and the goals; `start` is one of them, looked for where it is not given.
+        """`start` is a satisfying assignment, searched for where it is not given.
 
         Raises:
             Contradiction: there is none. ShapeError: none was found.

@@ -31,7 +31,7 @@ from shapes.testing.formulas import fitted
 from solver.terms.expr import Atom
 
 LEAST: Final = 4
-"""So many values of a size before a formula means anything."""
+"""The number of values of a size that a formula must fit."""
 CALLS: Final = 8
 ENOUGH: Final = 24
 
@@ -62,7 +62,7 @@ class Specializations:
             kept.append((call, expected, pinned(run)))
 
     def __iter__(self) -> Iterator[Specialization]:
-        """Those that were not needed."""
+        """The specializations that were not needed."""
         for kept in self.kept.values():
             if len({repr(each[0]) for each in kept}) < CALLS:
                 continue

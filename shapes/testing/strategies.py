@@ -54,7 +54,7 @@ def shapes(
 def shapes_that_broadcast(
     count: int = 2, *, rank: int | tuple[int, int] = (0, 4), size: int | tuple[int, int] = (0, LARGEST)
 ) -> st.SearchStrategy[tuple[Input, ...]]:
-    """So many shapes that broadcast together, aligned at the last axis; some of them shorter, some with sizes of 1."""
+    """A number of shapes that broadcast together, aligned at the last axis; some shorter, some with sizes of 1."""
 
     @st.composite
     def drawn(draw: st.DrawFn) -> tuple[Input, ...]:

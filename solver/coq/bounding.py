@@ -36,7 +36,7 @@ class Range:
 
     @property
     def ends(self) -> tuple[End, End]:
-        """Both ends, which must exist."""
+        """Both ends of the interval, which must exist."""
         assert self.low is not None and self.high is not None
         return self.low, self.high
 

@@ -182,7 +182,7 @@ def _decided(
 
 
 class Always(Decided):
-    """True for every assignment that satisfies the facts, inside the domain of the question."""
+    """The proposition is true for every assignment that satisfies the facts, inside the domain of the question."""
 
     __slots__ = ()
 
@@ -194,7 +194,7 @@ class Never(Decided):
 
 
 class Depends(Answer):
-    """True for some sizes and false for others."""
+    """The proposition is true for some sizes and false for others."""
 
     __slots__ = ("_cancelled", "_facts", "_false", "_records", "_shown", "_true")
     __match_args__: ClassVar[tuple[str, ...]] = ("true_at", "false_at")

@@ -58,7 +58,7 @@ class Draft(Deciding):
         self.moves: dict[tuple[int, bool], int] = {}
         self.steps = 0
         self.supposing = supposing
-        """True under a hypothesis."""
+        """True if the facts include a hypothesis."""
 
     def note(self, prop: Prop, proof: ProofStep) -> None:
         """Index a learned statement by the atoms it mentions."""

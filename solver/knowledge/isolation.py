@@ -23,7 +23,7 @@ from solver.terms.expr import Atom, Expr
 from solver.terms.prop import Prop
 
 TERMS: Final = 64
-"""In a longer sum no quotient is isolated: the rest would be multiplied by the divisor."""
+"""The terms of a sum above which no quotient is isolated: the rest would be multiplied by the divisor."""
 
 
 class Isolated(NamedTuple):

@@ -42,7 +42,7 @@ class Fact:
 
     @property
     def text(self) -> str:
-        """As it was written, or else as it prints; computed on demand."""
+        """The text as it was written, or else the printed proposition, computed on demand."""
         text = self._printed if self.written is None else self.written
         if text is None:
             text = _printed(self.prop, self.domain)

@@ -76,9 +76,9 @@ class Prover(ABC):
         self.solved: tuple[Atom, ...] = ()
         self.points = POINTS
         self.sliced = False
-        """True if this decides the slice of a question already."""
+        """True if this prover decides the slice of a question already."""
         self.limited = False
-        """True if it has less work than its effort allows: then giving up says nothing about another attempt."""
+        """True if the work is limited below the effort: then an unknown says nothing about another attempt."""
         self.derived = False
         """True once lemmas about the quotients of the question were looked for."""
         self.search = SEARCH

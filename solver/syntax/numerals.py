@@ -29,7 +29,7 @@ from solver.terms.prop import Prop
 Operand = Expr | Ratio | Float
 P = ParamSpec("P")
 EXACT: Final = 2**53
-"""Up to here each integer is a double."""
+"""The largest integer up to which all are doubles."""
 
 
 class Rationals:

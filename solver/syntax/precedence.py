@@ -72,7 +72,7 @@ class Comparison:
 
     @property
     def rank(self) -> tuple[int, int, int, int, int, str]:
-        """As for texts; among equals few minus signs, `>=` before `>`."""
+        """The order of comparisons: that of texts; among equals, few minus signs, and `>=` before `>`."""
         text = self.text
         wide = self.left.wide or self.right.wide
         strict = self.operator in "<>"

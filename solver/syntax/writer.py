@@ -155,7 +155,7 @@ def exponent_of_two(d: Expr) -> Expr | None:
 
 
 def ceiling_numerators(n: Expr, d: Expr) -> list[Expr]:
-    """Those m with `n // d == ceildiv(m, d)` that may be shorter, for a constant d."""
+    """The numerators m with `n // d == ceildiv(m, d)` that may be shorter, for a constant d."""
     if d.terms or d.constant == 1:
         return []
     return [n - (d.constant - 1)] if n.constant else []

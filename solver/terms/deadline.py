@@ -20,7 +20,7 @@ from time import perf_counter
 from typing import Final
 
 clock: Callable[[], float] = perf_counter
-"""In seconds; tests have clocks of their own."""
+"""The clock of deadlines, in seconds; tests replace it."""
 
 _ends: Final[dict[int, float]] = {}
 """The time at which the question of a thread ends, as `clock` counts; empty most of the time."""
@@ -48,7 +48,7 @@ def look() -> None:
 
 
 def seconds_left() -> float | None:
-    """Until the deadline of this thread; None without one."""
+    """The seconds until the deadline of this thread; None without one."""
     end = _ends.get(get_ident()) if _ends else None
     return None if end is None else end - clock()
 

@@ -29,7 +29,7 @@ from solver.terms.prop import Prop
 EXPANSION_CAP: Final = 1024
 """A product of sums whose expansion would have more monomials than this stays an atom."""
 LONGEST_SUM: Final = 2048
-"""So does a product of a sum with a symbol and a constant, each of which would double the terms."""
+"""A product of a longer sum with a symbol and a constant, which would double its terms, stays an atom."""
 
 POWER_EXPANDED: Final = 1024
 """A power of an expression with symbols stays an atom beyond this exponent, as one of a constant does beyond

@@ -70,7 +70,7 @@ class Operation:
     constructor: str = ""
     """The method of `Interner` that gives its normal form; "" for functions without one."""
     folds: bool = False
-    """True if a text may call it with any number of arguments, taken two and two from the left."""
+    """True if a text may call the operation with any number of arguments, taken in pairs from the left."""
     laws: tuple[Law, ...] = ()
     threshold: Callable[[int], Threshold | bool | None] = lambda k: None
     template: str | None = None

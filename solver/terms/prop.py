@@ -206,7 +206,7 @@ class Prop(Node):
 
     @property
     def nodes(self) -> tuple[Prop, ...]:
-        """It and all parts of parts, each once, each after its own parts, in written order."""
+        """The proposition and all parts below it, each once, each after its own parts, in written order."""
         found = self._nodes
         if found is None:
             found = self._nodes = _parts_first(self)

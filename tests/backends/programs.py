@@ -102,7 +102,7 @@ def by_row(b, x, rows):
 
 
 def ragged_exponentials(b, x, offsets):
-    """Of each row the maximum, and the sum of the exponentials below it."""
+    """The maximum of each row, and the sum of the exponentials below it."""
     rows = ragged(x, offsets)
     top = b.reduce_rows("maximum", x, rows)
     return [top, b.reduce_rows("sum", b.apply("exp", b.apply("sub", x, by_row(b, top, rows))), rows)]

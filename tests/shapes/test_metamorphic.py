@@ -42,7 +42,7 @@ class Setting:
     unrelated: int = 0
     asked_before: tuple[int, ...] = ()
     early: bool = False
-    """True if the question is asked already when one fact is known."""
+    """True to ask the question already when one fact is known."""
 
     @staticmethod
     def plain(problem: Problem) -> Setting:

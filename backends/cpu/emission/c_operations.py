@@ -166,7 +166,7 @@ def applied(operation: str, operands: Sequence[CValue], dtype: str) -> CValue:
 
 
 def _on_bools(operation: str, operands: Sequence[CValue]) -> CValue:
-    """As masks, unless all of them are bytes."""
+    """An operation on bools: on masks, unless all operands are bytes."""
     bits = max(operand.bits for operand in operands)
     if not bits and operation in ("bitand", "bitor", "bitxor", "minimum", "maximum", "ne"):
         return CValue(ON_BOOLS[operation].format(*[operand.text for operand in operands]), "bool")
@@ -202,7 +202,7 @@ COMBINED: Final = {"sum": "add", "product": "mul"}
 ACROSS_LANES: Final = {"minimum": "min", "maximum": "max"}
 """Names of helpers that reduce over lanes, where they differ from the reduction's."""
 SPREAD: Final = {"sum": "total", "minimum": "least", "maximum": "greatest"}
-"""For floats: what the helper is called that leaves the result in all lanes; the extremes are of what is no NaN."""
+"""Names of helpers for floats that leave the result in all lanes; the extremes ignore NaN."""
 
 
 def combined(operation: str, first: str, second: str, dtype: str) -> str:

@@ -40,7 +40,7 @@ class ByLane:
 
     @property
     def operands(self) -> tuple[Scalar, ...]:
-        """Its operands, all uniform."""
+        """The operands of the comparison, all uniform."""
         return (self.bound, *[value for _, value in self.addends])
 
 
@@ -75,7 +75,7 @@ def _moving(value: Scalar, lanes: int) -> tuple[IndexValue, tuple[tuple[str, Sca
 
 
 def _is_small(value: Scalar, lanes: int) -> bool:
-    """Return True if it is uniform, and small enough for a sum not to wrap."""
+    """Return True if a value is uniform, and small enough for a sum not to wrap."""
     match value:
         case Constant(value=number):
             return abs(number) < SMALL

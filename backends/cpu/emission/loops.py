@@ -232,7 +232,7 @@ class Loops:
         yield from [store.offset for store in self.kernel.passes[number].stores]
 
     def is_stored_along(self, offset: Affine) -> bool:
-        """Return True if it varies along the lanes."""
+        """Return True if a store at this offset varies along the lanes."""
         return self.lanes is not None and self.lanes in offset.axes
 
     # ------------------------------------------------------------------ memory

@@ -195,7 +195,7 @@ class Totals:
 
 
 def is_extreme(reduction: Reduction) -> bool:
-    """Return True if it is a minimum or maximum of floats."""
+    """Return True for a minimum or maximum of floats."""
     return reduction.operation in ("minimum", "maximum") and is_float(reduction.dtype)
 
 

@@ -75,7 +75,7 @@ class Short(Nest):
         return list(dict.fromkeys([value for each in self.kernel.passes for value in self.loops.below(each)]))
 
     def _of_columns(self, values: Sequence[Scalar]) -> list[Scalar]:
-        """Those that are invariant in the rows, operands first."""
+        """The values that are invariant in the rows, operands first."""
         found: dict[Scalar, bool] = {}
         for value in values:
             # the place in a comparison by lanes is no value of its own

@@ -27,7 +27,7 @@ from dataclasses import replace
 
 from backends.loops.affine import Affine, is_one
 from backends.loops.kernels import Bodies, Kernel, Load, walk
-from backends.loops.loop_body import rewritten
+from backends.loops.loop_nest import rewritten
 
 
 def transposed(kernel: Kernel) -> Kernel:

@@ -41,7 +41,7 @@ class Vector:
 
 
 def unroll(count: int) -> tuple[Vector, ...]:
-    """So many whole vectors."""
+    """A number of whole vectors."""
     return tuple([Vector(number, number) for number in range(count)])
 
 

@@ -88,7 +88,7 @@ class Allocate(Protocol):
 
 
 class Check(Protocol):
-    """True if tensors are like some others."""
+    """A comparison of the metadata of tensors with that of others."""
 
     def __call__(self, *tensors: torch.Tensor) -> bool: ...
 

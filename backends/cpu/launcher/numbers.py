@@ -44,7 +44,7 @@ VALUES: Final = {
 REQUIRED: Final = {f"must_{code}": f"if (!({{0}} {SIGNS[code]} {{1}})) goto python;" for code in COMPARED}
 """Comparisons that must hold, in one step."""
 CODES: Final = ("size", "stride", "integer", "threads", "multiply_add", *VALUES, "must", *REQUIRED)
-"""In the order of the codes in `numbers.c`."""
+"""The names of codes, in the order of `numbers.c`."""
 CODE: Final = {name: code for code, name in enumerate(CODES)}
 SIZE, STRIDE, INTEGER, THREADS = range(4)
 """The codes of leaves."""

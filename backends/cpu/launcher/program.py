@@ -119,7 +119,7 @@ class Launch:
     buffers: tuple[int, ...]
     numbers: tuple[Expr, ...]
     threads: bool = False
-    """True if torch's number of threads follows the scalars."""
+    """True if the kernel takes torch's number of threads after the scalars."""
     kernels: int = 1
     """The length of the interleaved group that starts with it."""
     checks: tuple[int, ...] = ()
@@ -156,7 +156,7 @@ class Description:
 
     @property
     def has_operators(self) -> bool:
-        """True if it calls operators, which are computed in C where they are small."""
+        """True if the program calls operators, which are computed in C where they are small."""
         return any(hasattr(launch.kernel, "results") for launch in self.launches)
 
 

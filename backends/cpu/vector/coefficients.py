@@ -102,7 +102,7 @@ COEFFICIENTS: Final = {
             -2.755731417624535e-07 2.087570041651541e-09 -1.1358513961745689e-11""",
     },
 }
-"""By type and name, from the constant one on."""
+"""Coefficients of polynomials by type and name, the constant one first."""
 
 CONSTANTS: Final = {
     "sign": ("0x80000000u", "0x8000000000000000ul"),
@@ -137,7 +137,7 @@ CONSTANTS: Final = {
     "tanh_most": ("9.25f", "20.0"),
     "erf_most": ("3.95f", "5.93"),
 }
-"""By name, of f32 and of f64. A number in parts is their sum; `up` makes subnormal numbers normal ones."""
+"""Constants of f32 and of f64 by name. A number in parts is their sum; `up` makes subnormal numbers normal ones."""
 
 
 def polynomials(element: str) -> dict[str, str]:
@@ -157,7 +157,7 @@ def _literals(name: str, element: str) -> list[str]:
 
 
 def _polynomial(name: str, parameters: str, numbers: list[str], element: str) -> dict[str, str]:
-    """By its name, the function of a polynomial with these coefficients."""
+    """The function of a polynomial with these coefficients, by its name."""
     *others, highest = numbers
     steps = "".join(f"    y = fma_{element}(y, x, {number});\n" for number in reversed(others))
     return {

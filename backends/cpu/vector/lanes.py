@@ -65,7 +65,7 @@ REDUCTIONS: Final = {
     "min": ("a : b", "<"),
     "max": ("a : b", ">"),
 }
-"""By what two values are joined; or by which comparison the first is chosen. Of floats only the product is taken so."""
+"""The operation that joins two values, or the comparison that chooses the first. Floats use only the product."""
 
 
 def _all_reductions(element: Element, lanes: int) -> dict[str, str]:

@@ -206,4 +206,4 @@ SIZES: Final = (
     {"b": 33, "s": 130, "n": 9},
     {"b": 5, "s": 2049, "n": 17},
 )
-"""Of one program, one after the other: none, one, fewer and more than the lanes of a vector or a block."""
+"""The sizes with which a program is called in turn: none, one, fewer and more than the lanes of a vector or a block."""

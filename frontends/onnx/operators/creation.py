@@ -98,7 +98,7 @@ def random(node: Node) -> Shape:
 
 @operator("HannWindow", "HammingWindow", "BlackmanWindow")
 def window(node: Node) -> Shape:
-    """So many weights."""
+    """The given number of weights."""
     sizes = node.numbers(0)
     length = sym_int(sizes[0]) if sizes else node.unknown_size()
     return _of_type(node, Shape((length,)), attribute="output_datatype")

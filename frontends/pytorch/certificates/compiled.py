@@ -46,7 +46,7 @@ GONE: Final = "its graph is not kept, and with it what its guards are about"
 
 
 def is_compiled(compiled: object) -> bool:
-    """Return True if it is a result of `torch.compile`."""
+    """Return True for a result of `torch.compile`."""
     if isinstance(compiled, torch.nn.Module):
         return isinstance(compiled, OptimizedModule) or compiled._compiled_call_impl is not None
     return callable(getattr(compiled, "_torchdynamo_orig_callable", None))
@@ -151,7 +151,7 @@ def graph_behind(compiled: object, name: str) -> torch.fx.GraphModule | None:
 
 
 def is_captured(module: torch.fx.GraphModule) -> bool:
-    """Return True if it is Dynamo's original graph, with its example inputs."""
+    """Return True for Dynamo's original graph, which has its example inputs."""
     return any("example_value" in node.meta for node in module.graph.find_nodes(op="placeholder"))
 
 

@@ -107,7 +107,7 @@ class Captures:
         self.known = ExactWeakKeyDictionary()
 
     def register(self) -> None:
-        """Have torch call back, from now on."""
+        """Register the callbacks with torch."""
         registered(callback_handler.register_start_callback, self.began)
         registered(callback_handler.register_end_callback, self.ended)
 
@@ -174,7 +174,7 @@ class Captures:
             log.warning("%s runs as Python: %s", compilation["code"].co_name, reason)
 
     def _transformed(self, code: CodeType, transformed: CodeType) -> None:
-        """Called by Dynamo for each frame that it has transformed; it takes no other error for a skipped frame."""
+        """Refuse a frame that Dynamo has transformed, if it differs from eager."""
         reason = self.difference(code, transformed)
         if reason:
             self._left_to_python(reason)

@@ -345,7 +345,7 @@ class Program:
         return graph.call
 
     def _transformed(self, code: CodeType, transformed: CodeType) -> None:
-        """Called by Dynamo for each frame that it has transformed."""
+        """Note a frame that Dynamo has transformed; refuse one that differs from eager."""
         is_own = code is self._direct.function.__code__
         # a function that this one calls: its code is compiled code only where Dynamo evaluates frames
         self._has_inner |= not is_own and not code.co_name.startswith(RESUMES_IN) and has_graph(transformed)

@@ -78,7 +78,7 @@ def settings(**others: object) -> Iterator[None]:
 
 @contextmanager
 def varying(sources: Collection[str]) -> Iterator[None]:
-    """Have Dynamo take integers for symbols inside of the block; `sources` are their names in its guards."""
+    """Make integers symbols of Dynamo inside of the block; `sources` are their names in its guards."""
     known = torch.compiler.config.dynamic_sources
     named = [f"{re.escape(each)}$" for each in sorted(sources)]
     with torch.compiler.config.patch(dynamic_sources=",".join([known, *named] if known else named)):

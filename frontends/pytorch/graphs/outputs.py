@@ -57,7 +57,7 @@ class View:
 
     @property
     def is_made_again(self) -> bool:
-        """True if it is regenerated from its base, and has its gradient from there."""
+        """True if the view is regenerated from its base, and has its gradient from there."""
         return self.of != "hidden"
 
     def made(self, value: Any, tensors: Sequence[Any], values: Sequence[Any], count: int) -> Any:
@@ -165,7 +165,7 @@ class _Relations:
         return Outputs(tuple([self._how(place, value) for place, value in enumerate(self._values)])), self._bases
 
     def _is_made(self, place: int, value: object) -> bool:
-        """Return True if this is the first occurrence of a tensor that is no argument."""
+        """Return True for the first occurrence of a tensor that is no argument."""
         return isinstance(value, Traced) and id(value) not in self._inputs and self._first[id(value)] == place
 
     def _how(self, place: int, value: object) -> View | int | Literal["apart"] | None:

@@ -200,7 +200,7 @@ def sources(operation: Operation) -> Iterator[Result]:
 
 
 def is_cheap(operation: Operation) -> bool:
-    """Return True if it may be recomputed."""
+    """Return True if an operation may be recomputed."""
     target = operation.target
     if has_effects(operation):
         return False

@@ -87,7 +87,7 @@ class Parts:
 
 
 _known: Final[WeakKeyDictionary[Program, dict[object, Parts | None]]] = WeakKeyDictionary()
-"""By program, the decompositions of its operators; None for one that needs more facts about sizes."""
+"""The decompositions of the operators of each program; None for one that needs more facts about sizes."""
 
 
 @lowering(*DECOMPOSED)

@@ -67,7 +67,7 @@ def place_of(form: Form) -> Places:
 
 
 def is_number(result: Result) -> bool:
-    """Return True if it is a CPU scalar."""
+    """Return True for a CPU scalar."""
     kind = result.metadata
     return kind is not None and kind.device.type == "cpu" and not kind.sizes and name_of(kind.dtype) in DTYPES
 

@@ -136,7 +136,7 @@ RESAMPLING: Final = (
 )
 """The operators that give an image in another size."""
 PACKED_GRADIENT: Final = ("upsample_bicubic2d", "upsample_nearest3d", "_upsample_nearest_exact3d")
-"""Those whose gradient is contiguous, whatever it is computed from."""
+"""The operators whose gradient is contiguous, whatever it is computed from."""
 
 
 @kind_rule(

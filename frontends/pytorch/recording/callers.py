@@ -26,7 +26,7 @@ from frontends.pytorch.recording.operations import bound, flat, is_written
 from frontends.pytorch.symbolic.tensor import Traced
 
 Versions = dict[int, tuple[torch.Tensor, int]]
-"""By identity, a program's own tensors and their versions at first use."""
+"""A program's own tensors and their versions at first use, by identity."""
 RETURN: Final = "return what it becomes"
 
 

@@ -82,9 +82,9 @@ class Contents:
         self._numbers: Final = ValueNumbers(recording)
         self._known: Final[dict[Hashable, Elements]] = {}
         self.read: Final[dict[Hashable, TorchValue]] = {}
-        """By value number of a tensor with one element, the number that the program has read."""
+        """The numbers that the program has read, by value number of a tensor with one element."""
         self._parts: Final[dict[Hashable, dict[int, SymInt]]] = {}
-        """By value number of a tensor with one axis, its elements that the program has read."""
+        """The elements that the program has read, by value number of a tensor with one axis."""
 
     def number(self, result: Result) -> Hashable:
         """The value number of a result as its elements are now."""

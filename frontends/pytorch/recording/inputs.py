@@ -113,7 +113,7 @@ class Number:
 
     @property
     def is_read(self) -> bool:
-        """True if it is an input of the graph."""
+        """True if the number is an input of the graph."""
         return self.choice.kind != "static"
 
 

@@ -55,7 +55,7 @@ class ValueNumbers:
         self._numbers: dict[Result, int] = {}
         self._known: dict[Hashable, int] = {}
         self._writes: dict[Result, int] = {}
-        """By the owner of memory, the last operator that has written to it."""
+        """The last operator that has written to memory, by its owner."""
         self._made: set[Result] = set()
         """The owners of memory that the program has made."""
         self._outside = -1

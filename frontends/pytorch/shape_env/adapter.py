@@ -237,7 +237,7 @@ class EngineShapeEnv(Torchs):
             self.engine.postulate(fact)
 
     def _commit(self, learn: Callable[[SymBool], None], prop: Prop) -> None:
-        """Have the engine learn a fact, if it can."""
+        """Learn a fact in the engine, if it can."""
         try:
             learn(SymBool(self.engine, prop, self.engine.interner.true))
         except SpecializedDynamic as error:

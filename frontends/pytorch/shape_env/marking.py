@@ -96,7 +96,7 @@ class Marking:
         self.pending = list(policies.relations)
         self.arguments = policies.arguments
         self.numbers: dict[str, sympy.Expr] = {}
-        """By their words, the sizes and integers that are known so far."""
+        """The sizes and integers that are known so far, by their words in relations."""
         self.reading_others = False
 
     def adopt(self, other: Marking) -> None:

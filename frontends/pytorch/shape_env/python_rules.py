@@ -390,4 +390,4 @@ REPLACED: Final = (
     (VariableBuilder, wrap_listlike),
     (SideEffects, codegen_update_mutated),
 )
-"""By class of Dynamo's, what replaces its method of this name."""
+"""The classes of Dynamo's, each with the function that replaces its method of the same name."""

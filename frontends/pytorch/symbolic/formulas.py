@@ -24,7 +24,7 @@ from typing import Any, Final
 import torch
 
 from shapes.env import ShapeEnv
-from shapes.policies import Answer, Dynamic, InputChoice, InputSize, OpenChoice, OpenQuestion, follow_hint
+from shapes.policies import Answer, OpenChoice, OpenQuestion, Unspecialized, follow_hint
 from shapes.symbolic.numbers import SymBool
 from solver.decide.verdict import Always, Never
 
@@ -57,13 +57,10 @@ GENERAL: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class GeneralPath:
+class GeneralPath(Unspecialized):
     """Every size is dynamic; a query with a fallback takes it without a guard."""
 
     name: str = "general path"
-
-    def on_input(self, size: InputSize) -> InputChoice:
-        return Dynamic()
 
     def on_open(self, question: OpenQuestion) -> OpenChoice:
         fallback = question.fallback

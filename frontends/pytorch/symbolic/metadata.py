@@ -54,9 +54,9 @@ class Metadata:
     order: object = None
     """The order of its axes in memory, once it is known (`frontends.pytorch.meta_rules.layouts`)."""
     packed: bool = False
-    """True if it is known to be contiguous, whatever the sizes."""
+    """True if tensors of this kind are contiguous, whatever the sizes."""
     offset_read: bool = False
-    """True if the program has read the storage offset of such a tensor."""
+    """True if the program has read the storage offset of a tensor of this kind."""
     _shape: Shape | None = None
 
     @property
@@ -109,7 +109,7 @@ class Kinds:
         self.nodes: Final = nodes
         self._found: dict[Key, Metadata] = {}
         self._packed: dict[tuple[int | Node, ...], tuple[int | Node, ...]] = {}
-        """By the sizes of a fresh tensor, its strides."""
+        """The strides of a fresh tensor by its sizes."""
 
     def of(
         self,

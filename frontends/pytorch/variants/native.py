@@ -49,7 +49,7 @@ class Native:
     """
 
     def __init__(self, asks: Sequence[Asks] = EVERYTHING) -> None:
-        """With fewer `asks`, the caller guards the rest of what tensors do not show."""
+        """`asks` are the settings and marks that a call is checked for; the caller guards all others."""
         self.asks = asks
         self.entry: Call | None = None
         self.found: Call | None = None

@@ -16,7 +16,7 @@ from shapes.testing.arguments.windows import Draw, each, mostly, once_or_each, s
 from shapes.testing.calls import Call, Input
 
 LARGEST = {1: 7, 2: 5, 3: 4}
-"""By the number of axes, the largest size of one."""
+"""The largest size by the number of axes."""
 
 
 @calls_of("conv1d", "conv2d", "conv3d")

@@ -16,7 +16,7 @@ from shapes.testing.arguments.windows import Draw, each, mostly, once_or_each, s
 from shapes.testing.calls import Call, Input
 
 OPTIONS = {"dilation": ((1, 1, 2), 0), "padding": ((0, 1, 2), -1), "stride": ((1, 2, 3), 0)}
-"""By option, usual numbers and one that is refused."""
+"""The usual numbers of each option, and one that is refused."""
 
 
 def _options(draw: Draw) -> dict[str, object]:

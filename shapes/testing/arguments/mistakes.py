@@ -37,7 +37,7 @@ def with_axes(draw: st.DrawFn, most: int) -> tuple[int, ...]:
 
 
 def seldom(draw: st.DrawFn) -> bool:
-    """True in about one of eight cases."""
+    """Draw True in about one of eight cases."""
     return draw(st.integers(0, 7)) == 7
 
 

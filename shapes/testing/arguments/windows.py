@@ -14,7 +14,7 @@ Draw = st.DrawFn
 
 
 def seldom(one_in: int = 10) -> st.SearchStrategy[bool]:
-    """True now and then."""
+    """Booleans that are True in one of so many cases."""
     return st.sampled_from((False,) * (one_in - 1) + (True,))
 
 

@@ -35,7 +35,7 @@ COUNTABLE: Final = 1 << 20
 PROBED: Final = (64, 2048)
 LINES: Final = 512
 PARTS: Final = 512
-"""By so much lines and results may grow from one probe to the other."""
+"""The numbers of lines and of results by which the larger probe may exceed the smaller one."""
 ENGINE: Final = ("shapes.", "solver.")
 """Modules whose lines are not counted: what the engine runs depends on what it has kept."""
 

@@ -63,7 +63,7 @@ def test_no_depth():
     ],
 )
 def test_others(given):
-    """What the C code does not read is read wrong, or refused."""
+    """Fails when a tensor of a form that the C code does not read is read wrong, or refused."""
     out = torch.empty(2, 2, dtype=given[0].dtype)
     assert torch.equal(MM(*given, out=out), torch.mm(*given))
 
@@ -141,7 +141,7 @@ def test_attention_of_values_that_are_not_finite(value):
 
 @needs_c
 def test_other_attention():
-    """What the C code does not compute is computed wrong, or refused."""
+    """Fails when an operator that the C code does not compute is computed wrong, or refused."""
     attend, small = operator(FUSED), torch.randn(1, 2, 3, 4)
     long = torch.randn(1, 2, KEYS + 1, 4)
     wide = small.double()

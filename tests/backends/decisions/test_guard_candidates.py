@@ -22,7 +22,7 @@ from solver.errors import ShapeError
 from tests.frontends.pytorch.lowering.lowered_functions import FLOATS, GRADIENTS, INTEGERS, special
 
 OFTEN = Expected(calls=1e12, misses=0.5)
-"""So many calls that whatever saves anything pays."""
+"""A number of calls at which any saving pays."""
 PROGRAMS = {
     "softmax": (lambda x: torch.softmax(x * 2, -1), lambda b, s: (torch.randn(b, s),)),
     "group norm": (

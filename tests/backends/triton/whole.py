@@ -42,7 +42,7 @@ def wrong(program: Program, device: str) -> list[str]:
 
 
 def wrong_model(model: Model) -> list[str]:
-    """At which sizes the training step of a model differs from eager."""
+    """The sizes at which the training step of a model differs from eager."""
     torch.manual_seed(0)
     module = model.build()
     variant = traced(module, model, "triton")

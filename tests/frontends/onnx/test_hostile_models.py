@@ -341,6 +341,6 @@ def test_random_damage() -> None:
 
 @pytest.mark.thorough
 def test_random_damage_for_long() -> None:
-    """As `test_random_damage`, of which it is the rest."""
+    """The rest of `test_random_damage`."""
     for seed in range(300, 20_000):
         look(seed)

@@ -28,13 +28,13 @@ def widened(x: torch.Tensor) -> torch.Tensor:
 
 @widened.register_fake
 def _(x: torch.Tensor) -> torch.Tensor:
-    """Not wider."""
+    """A wrong rule: the result is as wide as the input."""
     return torch.empty_like(x)
 
 
 @contextmanager
 def planted() -> Iterator[None]:
-    """Inside of the block, kernels add 2 where the operator adds 1."""
+    """Make kernels add 2 inside of the block, where the operator adds 1."""
 
     @lowering(torch.ops.planted.shifted.default)
     def shifted_by_more(site: Site, x: Value) -> Value:
@@ -48,7 +48,7 @@ def planted() -> Iterator[None]:
 
 @contextmanager
 def planted_in_gradients() -> Iterator[None]:
-    """Inside of the block, kernels compute another gradient of `tanh`."""
+    """Make kernels compute another gradient of `tanh` inside of the block."""
     target = torch.ops.aten.tanh_backward.default
     before = LOWERINGS[target]
 

@@ -14,7 +14,7 @@ QUICK = (
     "gpt2", "t5", "bert", "llama_sdpa", "mixtral", "qwen2", "opt", "whisper", "vit", "convnext", "resnet", "unet",
     "detection", "routing", "jagged",
 )  # fmt: skip
-"""Those of the suite; the benchmark of tracing looks at all of them."""
+"""The models of the suite; the benchmark of tracing looks at all of them."""
 
 
 @pytest.mark.parametrize("name", QUICK)

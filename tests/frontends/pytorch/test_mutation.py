@@ -161,7 +161,7 @@ def in_a_loop(x):
 ONE = {argument, view_of_argument, row_of_argument, overlapping_views, expanded_then_copied, outputs_share}
 ONE |= {argument_is_output, fresh_outputs_share, data_written}
 ONE |= {written_number, written_numbers, written_number_changed, scattered}
-"""Those whose graphs have a form without changes in place: `graphs/test_functional.py` checks both."""
+"""The programs whose graphs have a form without changes in place: `graphs/test_functional.py` checks both."""
 
 
 @pytest.mark.parametrize("program", [strided_in_place, written_down])

@@ -56,7 +56,7 @@ def torch_channels_last(sizes: tuple[int, ...], strides: tuple[int, ...]) -> boo
 
 
 def dense(sizes: tuple[int, ...], strides: tuple[int, ...]) -> bool:
-    """By looking at every element: they fill 0..n-1, each once."""
+    """Return True if the elements fill 0..n-1, each once, by looking at every one."""
     places = offsets(sizes, strides)
     return sorted(places) == list(range(len(places)))
 

@@ -1,4 +1,4 @@
-"""Which answers stand, what is forgotten, and what that costs."""
+"""Answers that stand, those that are forgotten, and the cost of both."""
 
 import gc
 

@@ -80,6 +80,6 @@ def test_what_has_no_solution_is_told() -> None:
     ],
 )
 def test_an_implication_is_a_disjunction(implication: str, same: str) -> None:
-    """Of equal truth, and defined where Python would evaluate it."""
+    """The disjunction has the same truth, and is defined where Python would evaluate it."""
     env = boxed("True")
     assert env.parse(implication) == env.parse(same)

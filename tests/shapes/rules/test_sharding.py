@@ -103,7 +103,7 @@ def test_shards_refuse_wrong_arguments(name, arguments, reason):
 
 
 def test_shards_of_a_rank_that_is_any():
-    """Of every rank: a shard is never longer than a padded one, and strided shards of one chunk are chunks."""
+    """A shard of any rank is never longer than a padded one, and strided shards of one chunk are chunks."""
     env = ShapeEnv(origin=lambda: None)
     n, d, world = env.sizes("n d world")
     with env.for_all("r", 0, world) as r:

@@ -245,6 +245,6 @@ def test_random_damage(tmp_path: Path) -> None:
 
 @pytest.mark.thorough
 def test_random_damage_for_long(tmp_path: Path) -> None:
-    """As `test_random_damage`, of which it is the rest."""
+    """The rest of `test_random_damage`."""
     for seed in range(200, 10_000):
         look(damaged(seed), tmp_path / "damaged")

@@ -98,7 +98,7 @@ def test_a_rule_that_specializes_is_told_so():
 
 
 def test_what_needs_the_number_is_not_blamed():
-    """As many outputs as a size says need its value."""
+    """A size that is the number of outputs needs its value."""
 
     def unbind(env, x):
         env.require(len(x) >= 1, "no axes")

@@ -1,10 +1,8 @@
-"""Certificates as theorems: Coq's kernel accepts what the engine proves, rule by rule, and nothing that was forged."""
+"""Certificates as theorems: Coq's kernel accepts what the engine proves, rule by rule."""
 
 from __future__ import annotations
 
 import contextlib
-import shutil
-import subprocess
 from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
@@ -28,7 +26,6 @@ from solver.proofs.fact import Fact
 from solver.proofs.step import (
     ProofStep,
     absurd,
-    combine,
     combine_equalities,
     hypothesis,
     multiply_equality,
@@ -38,9 +35,8 @@ from solver.proofs.step import (
 from solver.terms.interner import Interner
 from solver.terms.prop import Prop
 from tests.solver.asked import asked
+from tests.solver.coq.coqc import accepted, needs_coq
 
-COQ = shutil.which("coqc")
-needs_coq = pytest.mark.skipif(COQ is None, reason="coqc is not installed (Debian package coq)")
 CASES = Path(__file__).parents[3] / "benchmarks" / "cases"
 
 SESSIONS = {
@@ -62,17 +58,6 @@ SESSIONS = {
     "sets": ["reflections at an edge"],
 }
 """Written cases that between them need every rule that any written case needs."""
-
-
-def accepted(text: str, folder: Path) -> bool:
-    """Return True if coqc accepts a file."""
-    assert COQ is not None
-    source = folder / "evidence.v"
-    source.write_text(text, encoding="utf-8")
-    done = subprocess.run([COQ, source.name], cwd=folder, capture_output=True, text=True, check=False)
-    print(done.stderr)  # pytest shows it where a test fails
-    assert done.returncode == 0 or "Error" in done.stderr, done.stderr
-    return done.returncode == 0
 
 
 def rules_of(proof: ProofStep) -> set[str]:
@@ -186,7 +171,7 @@ def test_an_enumeration_under_many_conditions_is_accepted(tmp_path: Path) -> Non
 @needs_coq
 @pytest.mark.thorough
 def test_a_sum_of_hundreds_of_multiples_is_accepted(tmp_path: Path) -> None:
-    """By the multipliers of its certificate: Coq's `lia`, left to find them itself, takes longer than anyone waits."""
+    """Fails when Coq's `lia` is left to find the multipliers itself, which takes longer than anyone waits."""
     proofs = [each for each in answers("wide", "sums of thirty") if isinstance(each, Always)]
     longest = max([theorems_of(verdict, "_")[1][0] for verdict in proofs], key=len)
     assert longest.count("added ") > 400
@@ -208,88 +193,6 @@ def test_the_whole_library_stands_without_axioms(tmp_path: Path) -> None:
     text = (files("solver.coq") / "symshape.v").read_text(encoding="utf-8")
     assert accepted(text, tmp_path)
     assert not [word for word in ("Axiom", "Admitted", "Parameter", "Hypothesis", "admit.") if word in text]
-
-
-FORGERIES = ["a multiplier", "the slack", "the conclusion", "the goal", "a premise", "an image", "a bound", "a leaf"]
-
-
-@cache
-def genuine(kind: str) -> tuple[ProofStep, Verdict]:
-    """A proof, and the verdict that it belongs to."""
-    env = ShapeEnv(origin=lambda: None, solvers=False)
-    x, y = env.unbacked("x", lo=2), env.unbacked("y", lo=None)
-    if kind in ("an image", "a bound"):
-        env.assume(y % 4 == 0)
-        verdict = env.ask(y % 2 == 0 if kind == "an image" else x * x >= 4)
-        assert isinstance(verdict, Always)
-        return verdict.proof, verdict
-    env.assume(3 * x + 2 * y >= 7)
-    sloped, least = [ProofStep("fact", fact.prop, fact=fact) for fact in env.known.records() if fact.prop.kind == "ge"]
-    proof = combine((sloped, least), (2, 1))
-    return proof, Always(proof.conclusion, env.interner.true, "linear", proof)
-
-
-def forged(kind: str) -> tuple[ProofStep, Verdict]:
-    """The same proof with something in it exchanged."""
-    proof, verdict = genuine(kind)
-    terms = verdict.prop.interner
-    step = ProofStep(proof.rule, proof.conclusion, proof.premises, proof.data, proof.fact)
-    match kind:
-        case "a multiplier":
-            assert proof.data == ((2, 1), 0)
-            step.data = ((3, 1), 0)
-        case "the slack":
-            step = ProofStep("combine", Prop.nonnegative(verdict.prop.expr - 1), (proof,), ((1,), -1))
-            return step, _about(verdict, step)
-        case "the conclusion":
-            step.conclusion = Prop.nonnegative(verdict.prop.expr - 1)
-            return step, _about(verdict, step)
-        case "the goal":
-            return proof, _about(verdict, ProofStep("", Prop.nonnegative(verdict.prop.expr - 1)))
-        case "a premise":
-            other = Fact(terms.ge(verdict.prop.expr, 0), terms.true, "given", None, None, None, 9)
-            weak = ProofStep("fact", Prop.nonnegative(other.prop.expr + 5), fact=other)
-            weak.fact = Fact(weak.conclusion, terms.true, "given", None, None, None, 9)
-            step = ProofStep("combine", verdict.prop, (weak,), ((1,), 0))
-        case "an image":
-            assert proof.rule == "rewrite"
-            shape = proof.data
-            assert isinstance(shape, tuple)
-            step.data = tuple([tuple([(m, image + 1) for m, image in steps]) for steps in shape])
-        case "a bound":
-            assert proof.rule == "monomial"
-            step.conclusion = Prop.nonnegative(verdict.prop.expr - 1)
-            return step, _about(verdict, step)
-        case "a leaf":
-            step = ProofStep("hypothesis", verdict.prop)
-    return step, verdict
-
-
-def _about(verdict: Verdict, step: ProofStep) -> Verdict:
-    return Always(step.conclusion, verdict.domain, "forged", step)
-
-
-@needs_coq
-def test_what_is_forged_below_was_accepted(tmp_path: Path) -> None:
-    proofs = [genuine(kind) for kind in ("an image", "a bound", "the goal")]
-    theorems = [
-        Script(proof, verdict.prop, verdict.domain).theorem(f"genuine_{i}")
-        for i, (proof, verdict) in enumerate(proofs)
-    ]
-    assert accepted(standalone(theorems), tmp_path)
-
-
-@needs_coq
-@pytest.mark.parametrize("kind", FORGERIES)
-def test_forged_certificates_are_rejected(kind: str, tmp_path: Path) -> None:
-    """By Coq: the export compares no conclusions, but for what a substitution leads to, which it has to know."""
-    step, about = forged(kind)
-    try:
-        text = Script(step, about.prop, about.domain).theorem("forged")
-    except NotExported:
-        assert kind == "an image"
-        return
-    assert not accepted(standalone([text]), tmp_path)
 
 
 @needs_coq
@@ -390,7 +293,7 @@ def test_propositions_nested_too_deeply_are_refused() -> None:
 @needs_coq
 @pytest.mark.thorough
 def test_a_sample_over_all_rungs_is_accepted(tmp_path: Path) -> None:
-    """As `python -m benchmarks.coq`, smaller: of recorded programs and written cases, nearly every certificate."""
+    """Coq accepts nearly every certificate of recorded programs and written cases: a part of `benchmarks.coq`."""
     from benchmarks.coq import drawn, refused
     from benchmarks.recorded import corpus_files
     from benchmarks.textbook import question_files

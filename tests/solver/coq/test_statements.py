@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import shutil
 from pathlib import Path
 
 import pytest
@@ -14,8 +13,7 @@ from shapes import Always, Depends, Never, ShapeEnv
 from shapes.errors import Undefined
 from solver.coq import theorems_of
 from solver.errors import NotExported
-
-needs_coq = pytest.mark.skipif(shutil.which("coqc") is None, reason="coqc is not installed (Debian package coq)")
+from tests.solver.coq.coqc import needs_coq
 
 NORMALIZED = [
     "x // x == 1",

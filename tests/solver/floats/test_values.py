@@ -287,7 +287,7 @@ def test_registered_functions() -> None:
 
 
 def test_a_function_without_arguments_is_read() -> None:
-    """It makes sense everywhere."""
+    """A function without arguments has a value everywhere."""
     register("seven_in_test", lambda: 7, lambda: (7, 7), arity=0)
     terms = Interner()
     s = terms.symbol("s")

@@ -96,7 +96,7 @@ def derives_bound(rows: list[Row], objective: Pairs, bound: Bound) -> None:
 
 
 def random_system(chance: random.Random) -> list[Row]:
-    """Of many shapes: sparse or dense, thin, with equalities, unbounded, half bounded or in a box."""
+    """A system of any shape: sparse or dense, thin, with equalities, unbounded, half bounded or in a box."""
     variables = chance.randint(1, 6)
     size = chance.choice([1, 2, 3, 5, 10, 30, 1000, 2**64])
     density = chance.choice([0.3, 0.6, 1])

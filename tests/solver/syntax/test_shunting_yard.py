@@ -20,7 +20,7 @@ NAMES = ("a", "b", "s", "min")  # a symbol may be called so where the caller all
 
 
 def read_both(text: str, terms: Interner | None = None) -> tuple[tuple[Prop, Prop] | None, tuple[Prop, Prop] | None]:
-    """By the reader of comparisons, and by the reader of all texts; None where they refuse."""
+    """The results of the reader of comparisons, and of that of all texts; None where they refuse."""
     terms = terms or Interner()
     names = {name: terms.symbol(name) for name in NAMES}
     reader = Reader(text, names, terms, "ieee")

@@ -146,7 +146,7 @@ def test_clamps_that_make_clamps() -> None:
 
 
 def test_what_lies_inside_is_looked_at_once() -> None:
-    """Not once per enclosing level: caches grow linearly in the number of operations."""
+    """Terms are visited once, not once per enclosing level: caches grow linearly in the number of operations."""
     sizes = []
     for levels in (60, 600):
         env = ShapeEnv(origin=lambda: None, solvers=False)

@@ -204,7 +204,7 @@ def table(**changes):
 
 
 def moved(grid, out):
-    """On another device."""
+    """A tensor on another device."""
     sizes, strides = grid.exchanged
     out[0].device_type, out[0].rank, out[0].sizes, out[0].strides = 2, 2, sizes, strides
     out[0].data, out[0].code, out[0].bits, out[0].lanes = grid.address, 2, 32, 1

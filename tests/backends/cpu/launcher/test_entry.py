@@ -274,7 +274,7 @@ def test_objects_are_told_by_identity():
 
 
 def test_integers_are_of_their_own_class():
-    """True is taken for an integer, or a large one is cut off."""
+    """Fails when True is taken for an integer, or a large integer is cut off."""
     run = made_entry([Form((Leaf("integer", int),), [variant(number(), (None,), (), (0,))])])
     assert run((7,), {}) == [7]
     for other in (True, 7.0, 2**63, None, torch.tensor(7)):
@@ -282,7 +282,7 @@ def test_integers_are_of_their_own_class():
 
 
 def test_many_arguments():
-    """Of many tensors, one that is given twice is not seen."""
+    """Fails when a tensor that is given twice among many is not seen."""
     tensors = [torch.full((3,), float(place)) for place in range(100)]
     run = made_entry([Form((TENSORS[2],) * 100, [variant(identity(), (False,) * 100, (70,))])])
     assert run(tuple(tensors), {}) is tensors[70]

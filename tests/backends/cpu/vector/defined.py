@@ -57,7 +57,7 @@ def python_remainder(x: float, y: float, to_nearest: Round) -> float:
 
 
 def floor_quotient(x: float, y: float, to_nearest: Round) -> float:
-    """As Python divides floats, each step rounded."""
+    """Python's quotient of floats, each step rounded."""
     if y == 0:
         return quotient(x, y)
     r = exact_remainder(x, y)

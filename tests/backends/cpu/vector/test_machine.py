@@ -1,4 +1,4 @@
-"""Which instructions kernels are made of: those of this processor, or of a lesser one that is asked for."""
+"""The instructions that kernels are made of: those of this processor, or of a lesser one that is asked for."""
 
 from __future__ import annotations
 

@@ -132,7 +132,7 @@ PROGRAMS: dict[str, Planted] = {
         {"x.0": ANY, "x.1": (2, 2047), "x.2": 16},
     ),
 }
-"""By name."""
+"""The programs by name."""
 FACTS = {"added": "x.0 == y.0", "asserted": "x.0 == 2 * y.0"}
 """Facts that programs with two matching inputs need besides."""
 

@@ -2,85 +2,20 @@
 
 from __future__ import annotations
 
-import configparser
-import io
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from importlib.metadata import EntryPoint
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
 import torch._dynamo
-from torch.export import Dim, export
 
 from frontends.pytorch import certify, compile
 from frontends.pytorch.errors import ConstraintViolation
 from shapes.errors import ShapeError
-from shapes.prompt import certifying
-from shapes.prompt.cli import main
+from tests.frontends.pytorch.certificates.compilers import COMPILERS, by_dynamo, without_entries
 from tests.frontends.pytorch.certificates.planted_faults import FACTS, PROGRAMS
 
-Program = Callable[..., Any]
-
-
-@pytest.fixture(autouse=True)
-def nothing_is_left() -> Iterator[None]:
-    torch._dynamo.reset()
-    yield
-    torch._dynamo.reset()
-
-
-class One(torch.nn.Module):
-    def __init__(self, program: Program) -> None:
-        super().__init__()
-        self.program = program
-
-    def forward(self, x: torch.Tensor) -> object:
-        return self.program(x)  # where a function is called
-
-
-class Two(One):
-    def forward(self, x: torch.Tensor, y: torch.Tensor) -> object:  # type: ignore[override]
-        return self.program(x, y)  # where a function is called
-
-
-def ours(program: Program, arguments: Sequence[torch.Tensor]) -> object:
-    compiled = compile(program, dynamic=True)
-    compiled(*arguments)
-    return compiled
-
-
-def by_dynamo(backend: str) -> Callable[[Program, Sequence[torch.Tensor]], object]:
-    def compiled(program: Program, arguments: Sequence[torch.Tensor]) -> object:
-        made = torch.compile(program, backend=backend, dynamic=True)
-        made(*arguments)
-        return made
-
-    return compiled
-
-
-def exported(program: Program, arguments: Sequence[torch.Tensor]) -> torch.export.ExportedProgram:
-    module = program if isinstance(program, torch.nn.Module) else (One, Two)[len(arguments) - 1](program)
-    dynamic = tuple([dict.fromkeys(range(each.dim()), Dim.AUTO) for each in arguments])
-    return export(module, tuple(arguments), dynamic_shapes=dynamic)
-
-
-def reloaded(program: torch.export.ExportedProgram) -> torch.export.ExportedProgram:
-    file = io.BytesIO()
-    torch.export.save(program, file)
-    file.seek(0)
-    return torch.export.load(file)
-
-
-COMPILERS = {
-    "ours": ours,
-    "eager": by_dynamo("eager"),
-    "aot_eager": by_dynamo("aot_eager"),
-    "symshape": by_dynamo("symshape"),
-    "export": exported,
-}
+entries_removed = pytest.fixture(without_entries, autouse=True)
 
 
 @pytest.mark.parametrize("compiler", ["eager", "export"])
@@ -274,56 +209,6 @@ def test_integers_among_the_arguments() -> None:
         assert [each.size for each in found.findings] == [{"n": 10}]
 
 
-def test_what_a_loaded_program_states() -> None:
-    """A program that was exported and loaded again is certified as well."""
-
-    class Net(torch.nn.Module):
-        def forward(self, x: torch.Tensor, others: dict[str, torch.Tensor]) -> torch.Tensor:
-            y = others["y"]
-            if x.shape[0] <= 64 and y.shape[0] % 4 == 0:
-                x = x * 2
-            return x.sum() + y.sum()
-
-    dynamic = {0: Dim.AUTO, 1: Dim.AUTO}
-    program = export(Net(), (torch.ones(8, 3), {"y": torch.ones(4, 5)}), dynamic_shapes=(dynamic, {"y": dynamic}))
-    for made in (program, reloaded(program)):
-        sizes = {"x.0": (2, 64), "x.1": (2, 9), "others_y.0": (4, 64, 4), "others_y.1": (2, 9)}
-        assert certify(made, sizes).proven
-        found = certify(made, sizes | {"x.0": (2, 65), "others_y.0": (4, 64)})
-        sizes_found = [each.size for each in found.findings]
-        assert {"x.shape[0]": 65} in sizes_found and len(sizes_found) == 2
-
-
-class Added(torch.nn.Module):
-    def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-        return x.view(-1, 4).sum(1)[1:] + y
-
-
-def test_derived_dimensions() -> None:
-    """`n` of a dimension `4*n` is whatever the size makes it: a program is not refuted by an `n` of another size."""
-    n = Dim("n", min=2, max=100)
-    rows = export(One(lambda x: x.view(-1, 4).sum(1)), (torch.ones(8),), dynamic_shapes=({0: 4 * n},))
-    both = export(Added(), (torch.ones(12), torch.ones(2)), dynamic_shapes=({0: 4 * n + 4}, {0: n}))
-    for program in (rows, reloaded(rows)):
-        assert certify(program, {"x.0": (8, 400, 4)}).proven
-        found = certify(program, {"x.0": (4, 404, 4)})
-        assert {each.size["x.shape[0]"] for each in (*found.findings, *found.implied)} == {4, 404}
-        (finding,) = certify(program, {"x.0": (8, 400, 2)}).findings
-        assert finding.size == {"x.shape[0]": 10}
-    for program in (both, reloaded(both)):
-        assert certify(program, {"y.0": (2, 100), "x.0": (12, 404)}, ["x.shape[0] == 4 * y.shape[0] + 4"]).proven
-        assert certify(program, {"y.0": (2, 100), "x.0": (12, 404, 4)}).status == "refuted"
-
-
-def test_a_program_without_its_guards() -> None:
-    """Guards of a loaded program that cannot be read are never counted as holding."""
-    n = Dim("n", min=2, max=100)
-    loaded = reloaded(export(One(lambda x: x * 2), (torch.ones(8),), dynamic_shapes=({0: 4 * n},)))
-    assert certify(loaded, {"x.0": (8, 400, 4)}).proven
-    loaded._guards_code = None
-    assert certify(loaded, {"x.0": (8, 400, 4)}).status == "unknown"
-
-
 def test_a_variant_and_a_file(tmp_path: Path) -> None:
     own = compile(cut, dynamic=True)
     own(*given(8))
@@ -334,62 +219,6 @@ def test_a_variant_and_a_file(tmp_path: Path) -> None:
     path.write_text("L['x'].size()[0] <= 64  # model.py:3 in f\n")
     (finding,) = certify(path, {"x.0": (2, 128)}).findings
     assert finding.size == {"x.shape[0]": 65} and str(finding.origin) == "model.py:3 in f"
-
-
-SERVED = """
-import torch
-from frontends.pytorch import compile
-
-def cut(x):
-    return x * 2 if x.shape[0] <= 64 else x
-
-own, torchs, nothing = compile(cut, dynamic=True), torch.compile(cut, backend="eager", dynamic=True), 3
-own(torch.ones(8, 3))
-
-def served():
-    torchs(torch.ones(8, 3))
-    return torchs
-
-def fails():
-    raise RuntimeError("no weights")
-"""
-
-
-@pytest.mark.parametrize(
-    ("name", "size", "status", "printed"),
-    [
-        ("own", 64, 0, "proven"),
-        ("own", 65, 1, "x.shape[0] <= 64   fails at x.shape[0]=65   certified_programs.py:6 in cut"),
-        ("served", 64, 0, "proven"),
-        ("served", 65, 1, "x.shape[0] <= 64   fails at x.shape[0]=65   certified_programs.py:6 in cut"),
-        ("fails", 64, 64, "certified_programs:fails(): RuntimeError: no weights"),
-        ("nothing", 64, 64, "certified_programs:nothing is 3: it has no guards"),
-        ("missing", 64, 64, "certified_programs:missing: AttributeError: "),
-    ],
-)
-def test_from_a_command_line(
-    name: str,
-    size: int,
-    status: int,
-    printed: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    """The command line certifies a program as it does a file."""
-    (tmp_path / "certified_programs.py").write_text(SERVED)
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.delitem(sys.modules, "certified_programs", raising=False)
-    setup = configparser.ConfigParser()
-    setup.read(Path(__file__).parents[4] / "setup.cfg")
-    reader, _, target = setup["options.entry_points"]["symshape.guards"].strip().splitlines()[-1].partition(" = ")
-    point = EntryPoint(reader, target, "symshape.guards")
-    # as it is once the distribution is installed
-    monkeypatch.setattr(certifying, "entry_points", lambda group: [point] if group == point.group else [])
-    found = main(["certify", f"certified_programs:{name}", "--size", f"x.0=2..{size}", "--size", "x.1=2..9"])
-    sys.modules.pop("certified_programs", None)
-    said = capsys.readouterr()
-    assert found == status and printed in said.out + said.err, said
 
 
 @pytest.mark.parametrize("what", [3, torch.nn.Linear(2, 2), cut, None])

@@ -26,7 +26,7 @@ SPELLINGS: Final = ("reasoner", "compile", "backend")
 
 @pytest.fixture(scope="module")
 def outcomes() -> Any:
-    """Of each program by each spelling, the outcome and those after the fixes of its messages."""
+    """The outcome of each program by each spelling, and the outcomes after the fixes of its messages."""
     command = [sys.executable, "-m", "tests.frontends.pytorch.data_dependent.outcomes"]
     run = subprocess.run(
         [*command, *SPELLINGS], cwd=ROOT, capture_output=True, text=True, check=False
@@ -54,7 +54,7 @@ def test_runs_in_eager_torch(name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(PROGRAMS))
 def test_plain_torch_refuses(name: str, outcomes: Any) -> None:
-    """This release of torch takes the program, which then says nothing about the engine."""
+    """Fails when this release of torch takes the program, which then says nothing about the engine."""
     assert outcomes["plain"][name][0]["verdict"] == "refused"
 
 

@@ -50,7 +50,7 @@ def outcome(
 
 
 def gradients_of(values: object, leaves: Sequence[torch.Tensor]) -> Sequence[object]:
-    """Those of a weighted sum of every result that has one."""
+    """The gradients of a weighted sum of all results that require one."""
     wanted = [leaf for leaf in leaves if leaf.requires_grad]
     learned = [each for each in tensors(values) if each.requires_grad]
     if not wanted or not learned:

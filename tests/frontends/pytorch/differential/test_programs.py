@@ -19,7 +19,7 @@ KNOWN = {
     "tensors-iterate and add": "the same",
     "generators-iter len bool": "Dynamo's truth of an object takes a negative length",
 }
-"""Those of docs/differences.md."""
+"""The programs that docs/differences.md lists."""
 
 
 def marks(name: str) -> list[pytest.MarkDecorator]:

@@ -60,7 +60,7 @@ def broadcast(x: torch.Tensor) -> torch.Tensor:
 
 
 def permuted(x: torch.Tensor) -> torch.Tensor:
-    """To the next rank."""
+    """The tensor, sent to the next rank."""
     world = dist.get_world_size()
     return collectives.permute_tensor(x.sum(0), [(rank + 1) % world for rank in range(world)], group()) + x
 

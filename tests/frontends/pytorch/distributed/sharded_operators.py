@@ -151,7 +151,7 @@ def verdict(operator: Any, mesh: DeviceMesh, gradients: bool) -> tuple[str, str]
 
 
 def verdicts(rank: int, *, chosen: tuple[str, ...], gradients: bool) -> dict[str, tuple[str, str]]:
-    """By operator, what became of it on this rank."""
+    """The verdict on each operator on this rank."""
     from torch.testing._internal.common_methods_invocations import op_db
 
     warnings.simplefilter("ignore")
@@ -168,7 +168,7 @@ def verdicts(rank: int, *, chosen: tuple[str, ...], gradients: bool) -> dict[str
 
 
 def judged(chosen: list[str], gradients: bool = False) -> dict[str, tuple[str, str]]:
-    """By operator, the worse of the verdicts of two ranks."""
+    """The worse of the verdicts of two ranks on each operator."""
     order = ("wrong", "error", "eager", "right", "refused")
     found: dict[str, tuple[str, str]] = {}
     for start in range(0, len(chosen), TOGETHER):

@@ -94,7 +94,7 @@ def test_experts(dynamic: bool | None) -> None:
 
 
 def graphs(rank: int, *, names: tuple[str, ...]) -> dict[str, tuple[int, list[str]]]:
-    """By program, the number of variants after calls with uneven sizes, and why its graphs end; values are checked."""
+    """The number of variants of each program after calls with uneven sizes, and its breaks; values are checked."""
     found = {}
     for name in names:
         fn: Callable[[torch.Tensor], torch.Tensor] = getattr(exchanging, name)
@@ -167,5 +167,5 @@ def test_routings() -> None:
 
 @pytest.mark.thorough
 def test_fifty_routings_of_four_ranks() -> None:
-    """As above, with experts that no row of any rank is sent to."""
+    """The same for many routings on four ranks, some with experts that no row of any rank is sent to."""
     check_routings(4, 50)

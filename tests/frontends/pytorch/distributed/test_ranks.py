@@ -122,7 +122,7 @@ def test_histories() -> None:
 @pytest.mark.thorough
 @pytest.mark.parametrize("first", range(0, 200, 25))
 def test_many_histories(first: int) -> None:
-    """As above."""
+    """The same for many histories."""
     check_histories(range(first, first + 25))
 
 

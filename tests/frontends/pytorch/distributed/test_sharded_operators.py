@@ -23,7 +23,7 @@ def test_samples() -> None:
 
 @pytest.mark.thorough
 def test_samples_of_more_operators() -> None:
-    """As above, for one in 25 of the operators that eager torch has on DTensors: all of them take an hour."""
+    """The same, for one in 25 of the operators that eager torch has on DTensors: all of them take an hour."""
     check(names()[::25], 0.9)
 
 

@@ -50,7 +50,7 @@ def test_buckets_of_gradients() -> None:
 @pytest.mark.thorough
 @pytest.mark.parametrize("parallel", [data_parallel, fully_sharded])
 def test_four_ranks(parallel: Callable[[GPT2], nn.Module]) -> None:
-    """As above, on more ranks than two."""
+    """The same for more ranks than two."""
     assert check(parallel, 6, 2, 4, backend="cpu") == [1]
 
 

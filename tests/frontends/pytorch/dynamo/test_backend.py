@@ -16,7 +16,7 @@ from frontends.pytorch.dynamo import backend
 from frontends.pytorch.dynamo.backend import Graph, symshape
 from frontends.pytorch.symbolic.tensor import Result
 from shapes.errors import ShapeError
-from tests.frontends.pytorch.dynamo.evaluation import graphs_of_dynamo
+from tests.frontends.pytorch.dynamo.graphs import graphs_of_dynamo
 
 regions = pytest.fixture(graphs_of_dynamo)
 

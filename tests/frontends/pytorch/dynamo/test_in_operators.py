@@ -30,7 +30,7 @@ PROGRAMS = {
 
 
 QUICK = ("a module as a branch", "a body", "a function that is mapped")
-"""Those that take part in each run: Dynamo takes seconds for each."""
+"""The operators that take part in each run: Dynamo takes seconds for each."""
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from tests.backends.evaluation import significant
 aten: Final = torch.ops.aten
 SAMPLES: Final = 3
 SIZES: Final = 2
-"""At how many other sizes each sample is run."""
+"""The number of other sizes at which each sample is run."""
 BACKWARD: Final = aten.embedding_dense_backward.default
 WITHOUT_GRADIENT: Final = frozenset([aten.argmax.default, aten.argmin.default])
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import pairwise
 
 import pytest
 import torch
@@ -11,67 +10,22 @@ from torch import Tensor
 
 from backends.cpu.launcher.program import make_native
 from backends.cpu.launcher.whole_graph import described
-from backends.loops.kernels import Kernel
-from backends.loops.program import Call
 from frontends.pytorch import compile
-
-aten = torch.ops.aten
-OFFSETS = [0, 2, 2, 7], [0, 3], [0, 0, 0, 40, 40, 41, 140], [0, 1, 2, 3], [0, 70, 71], [0, 300]
-COLUMNS = 3, 1, 33
-MOST = 300
-
-
-def inputs(offsets: list[int], *columns: int, dtype: torch.dtype = torch.float32) -> tuple[Tensor, Tensor]:
-    torch.manual_seed(len(offsets))
-    return torch.randn(offsets[-1], *columns).to(dtype), torch.tensor(offsets)
-
-
-def by_pieces(function: Callable[[Tensor], Tensor], x: Tensor, offsets: Tensor) -> list[Tensor]:
-    return [function(x[first:last]) for first, last in pairwise(offsets.tolist())]
-
-
-def row_of(x: Tensor, offsets: Tensor) -> Tensor:
-    return torch.repeat_interleave(offsets.diff(), output_size=x.shape[0])
-
-
-def softmax(x, offsets):
-    row = row_of(x, offsets)
-    e = (x - torch.segment_reduce(x, "max", offsets=offsets)[row]).exp()
-    return e / torch.segment_reduce(e, "sum", offsets=offsets)[row]
-
-
-def instance_norm(x, offsets):
-    row, count = row_of(x, offsets), offsets.diff().view(-1, *[1] * (x.dim() - 1))
-    centred = x - (torch.segment_reduce(x, "sum", offsets=offsets) / count)[row]
-    variance = torch.segment_reduce(centred * centred, "sum", offsets=offsets) / count
-    return centred * torch.rsqrt(variance + 1e-5)[row]
-
-
-def sums_by_index(x, offsets):
-    return x.new_zeros(offsets.shape[0] - 1, *x.shape[1:]).index_add(0, row_of(x, offsets), x)
-
-
-def padded(x, offsets, padding=0.0):
-    return aten._jagged_to_padded_dense_forward(x, [offsets], [MOST], padding)
-
-
-def unpadded(x, offsets, like):
-    return aten._padded_dense_to_jagged_forward(x, [offsets], like.shape[0])
-
-
-def jagged_softmax(x, offsets):
-    return unpadded(padded(x, offsets, float("-inf")).softmax(1), offsets, x)
-
-
-def jagged_layer_norm(x, offsets):
-    """As a nested tensor normalizes over its ragged axis and the one behind it."""
-    whole, mask = padded(x, offsets), padded(torch.ones(x.shape[0], 1), offsets)
-    mask = mask.expand(whole.shape)
-    count = offsets.diff()[:, None, None] * whole.shape[2]
-    centred = (whole - whole.sum((1, 2), keepdim=True) / count) * mask
-    deviation = torch.sqrt(torch.square(centred).sum((1, 2), keepdim=True) / count + 1e-5)
-    return unpadded(centred / deviation, offsets, x)
-
+from tests.frontends.pytorch.lowering.rows import (
+    COLUMNS,
+    MOST,
+    OFFSETS,
+    by_pieces,
+    inputs,
+    instance_norm,
+    jagged_layer_norm,
+    jagged_softmax,
+    padded,
+    row_of,
+    softmax,
+    steps_of,
+    sums_by_index,
+)
 
 FUSED: dict[str, tuple[Callable[[Tensor, Tensor], Tensor], Callable[[Tensor], Tensor]]] = {
     "sum": (lambda x, o: torch.segment_reduce(x, "sum", offsets=o), lambda piece: piece.sum(0, True)),
@@ -98,15 +52,6 @@ FUSED: dict[str, tuple[Callable[[Tensor, Tensor], Tensor], Callable[[Tensor], Te
         lambda piece: piece.exp().sum(0, True) + (MOST - len(piece)) * torch.tensor(0.25).exp(),
     ),
 }  # fmt: skip
-
-
-def steps_of(compiled) -> tuple[list[Kernel], list[Call]]:
-    """The kernels over rows, and the operators of torch that are called."""
-    (variant,) = compiled.variants
-    (host,) = variant.running.hosts
-    kernels = [step for step in host.steps if isinstance(step, Kernel) and step.ragged is not None]
-    calls = [step for step in host.steps if isinstance(step, Call)]
-    return kernels, [call for call in calls if isinstance(call.target, torch._ops.OpOverload)]
 
 
 @pytest.mark.parametrize("name", FUSED)
@@ -157,21 +102,6 @@ def test_lengths(lengths: list[int]) -> None:
     compiled(torch.ones(3, 2), torch.tensor([1, 2]))
     x = torch.randn(sum(lengths), 2)
     torch.testing.assert_close(compiled(x, torch.tensor(lengths)), function(x, torch.tensor(lengths)))
-
-
-@pytest.mark.parametrize("dtype", [torch.int64, torch.int32, torch.float64, torch.bool])
-def test_padding_of_any_dtype(dtype: torch.dtype) -> None:
-    """Padding is converted otherwise than in eager, or rows that are too long are not cut off."""
-
-    def function(x, offsets):
-        whole = aten._jagged_to_padded_dense_forward(x, [offsets], [4], 1.0)
-        return whole, whole.sum(1)
-
-    compiled = compile(function, backend="cpu", dynamic=True)
-    for offsets in OFFSETS[:5]:
-        x, rows = inputs(offsets, 3)
-        x = (3 * x).to(dtype)
-        torch.testing.assert_close(compiled(x, rows), function(x, rows), rtol=1e-5, atol=1e-5)
 
 
 GRADIENTS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
@@ -267,16 +197,6 @@ def test_checks_are_part_of_one_call() -> None:
         assert call(torch.tensor(forged)) is NotImplemented
 
 
-def test_padding_reads_nothing_outside() -> None:
-    """Where eager does not look at offsets, memory outside is read."""
-    compiled = compile(lambda x, o: padded(x, o, 9.0).sum(1) * 2, backend="cpu", dynamic=True)
-    x = torch.randn(5, 3)
-    compiled(x, torch.tensor([0, 1, 1, 5]))
-    found = compiled(x, torch.tensor([0, 1 << 40, -(1 << 40), 2]))
-    expected = torch.stack([x.sum(0) + 9.0 * (MOST - 5), torch.full((3,), 9.0 * MOST), x[:2].sum(0) + 9.0 * (MOST - 2)])
-    torch.testing.assert_close(found, 2 * expected)
-
-
 def test_under_torch_compile() -> None:
     """Dynamo's graph of the same functions has operators of torch left."""
     torch._dynamo.reset()
@@ -285,45 +205,6 @@ def test_under_torch_compile() -> None:
         for offsets in OFFSETS[:3]:
             x, rows = inputs(offsets, 3)
             torch.testing.assert_close(compiled(x, rows), function(x, rows), rtol=1e-4, atol=1e-5)
-
-
-def test_any_width() -> None:
-    """A width that may be 0 makes the maximum one over padded rows, beside what stands for that of none."""
-
-    def softmax_to(x, offsets, width):
-        whole = aten._jagged_to_padded_dense_forward(x, [offsets], [width], float("-inf"))
-        return unpadded(whole.softmax(1), offsets, x)
-
-    compiled = compile(softmax_to, backend="cpu", dynamic=True)
-    for width in (7, 9, 70):
-        x, rows = inputs([0, 2, 2, 7], 3)
-        expected = torch.cat(by_pieces(lambda piece: piece.softmax(0), x, rows))
-        torch.testing.assert_close(compiled(x, rows, width), expected)
-    kernels, calls = steps_of(compiled)
-    assert len(kernels) == 1 and not calls
-    with pytest.raises(RuntimeError):
-        compiled(x, rows, 4)
-
-
-def test_padding_that_varies() -> None:
-    """Padding that an argument tells is that of the first call."""
-    compiled = compile(lambda x, o, fill: padded(x, o, fill).exp().sum(1), backend="cpu", dynamic=True)
-    x, rows = inputs([0, 2, 2, 7], 3)
-    for fill in (0.5, -1.0, -1.25):
-        torch.testing.assert_close(compiled(x, rows, fill), padded(x, rows, fill).exp().sum(1), rtol=1e-5, atol=1e-4)
-
-
-def test_padded_products() -> None:
-    """Padded rows that an operator of torch takes, and what it makes of them, are converted wrongly."""
-
-    def function(x, weight, offsets):
-        return unpadded(torch.bmm(padded(x, offsets), weight) + 1, offsets, x)
-
-    compiled = compile(function, backend="cpu", dynamic=True)
-    for offsets in ([0, 2, 2, 7], [0, 3], [0, 0, 5, 5]):
-        x, rows = inputs(offsets, 4)
-        weight = torch.randn(len(offsets) - 1, 4, 6)
-        torch.testing.assert_close(compiled(x, weight, rows), function(x, weight, rows), rtol=1e-4, atol=1e-5)
 
 
 def test_rows_within_other_rows() -> None:
@@ -425,21 +306,6 @@ def test_repeated_rows_that_are_reduced_along_another_axis() -> None:
     assert len(compiled.variants) == 1
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_a_part_of_what_is_padded(dtype: torch.dtype) -> None:
-    """A slice of padded rows is reduced as if it were all of them."""
-
-    def function(x, offsets):
-        whole = aten._jagged_to_padded_dense_forward(x, [offsets], [6], 0.5)
-        parts = whole[:, :3], whole[:, 2:], whole[1:], whole[:, :, 1:], whole.flip(1), whole[:, ::2]
-        return [part.sum(1) for part in parts] + [whole.argmax(1), (whole * whole[:, :1]).sum((1, 2)), whole.cumsum(1)]
-
-    compiled = compile(function, backend="cpu", dynamic=True)
-    for offsets in OFFSETS[:4]:
-        x, rows = inputs(offsets, 3, dtype=dtype)
-        torch.testing.assert_close(compiled(x, rows), function(x, rows), rtol=2e-2, atol=5e-2)
-
-
 def test_a_part_of_the_rows() -> None:
     """Some elements' rows are looked up as if they were those of all."""
 
@@ -461,11 +327,3 @@ def test_strided_and_narrow_offsets() -> None:
         x, rows = inputs(offsets, 3)
         for given in (torch.stack([rows, -rows], 1)[:, 0], rows.int(), torch.cat([rows, rows])[len(rows) :]):
             torch.testing.assert_close(compiled(x, given), softmax(x, rows))
-
-
-def test_rows_of_another_number() -> None:
-    """A padded tensor with fewer rows than offsets tell is read behind its end."""
-    compiled = compile(lambda x, o: unpadded(x, o, torch.empty(7)) + 1, backend="cpu", dynamic=True)
-    x = torch.randn(3, 5, 2)
-    offsets = torch.tensor([0, 2, 2, 7])
-    torch.testing.assert_close(compiled(x, offsets), unpadded(x, offsets, torch.empty(7)) + 1)

@@ -10,7 +10,7 @@ from backends import eager
 from frontends.pytorch import compile, trace
 
 MODES = {3: ["nearest", "linear"], 4: ["bilinear", "bicubic", "nearest-exact"], 5: ["trilinear", "nearest"]}
-"""By rank, modes of interpolation."""
+"""Modes of interpolation by rank."""
 
 
 @pytest.mark.parametrize("mode", ["nearest", "bilinear", "bicubic"])

@@ -43,7 +43,7 @@ LISTED: Final = sorted(CASES, key=lambda name: ORDER.index(CASES[name].make.__mo
 
 
 def rows(text: str) -> dict[str, tuple[str, str, str]]:
-    """By program, what the page says of it: the feature, and how it runs by either way of compiling."""
+    """The row of each program in the page: its feature, and how it runs by either way of compiling."""
     found = {}
     for line in text.partition(HEAD)[2].splitlines():
         if not line.startswith("| "):

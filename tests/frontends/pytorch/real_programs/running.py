@@ -59,7 +59,7 @@ class Outcome:
 
     @property
     def text(self) -> str:
-        """As the page has it."""
+        """The outcome as the page has it."""
         return f"{self.how}, {self.variants}"
 
 
@@ -78,7 +78,7 @@ class Case:
 
     @property
     def is_small(self) -> bool:
-        """True if it is a few lines about a feature of Python or of tensors, as in torch's own suites of Dynamo."""
+        """True for a few lines about a feature of Python or of tensors, as in torch's own suites of Dynamo."""
         return self.make.__module__.rpartition(".")[2] in SMALL
 
 

@@ -25,7 +25,7 @@ from tests.frontends.pytorch.real_programs.running import (
 
 ROWS = rows(PAGE.read_text())
 LIGHT = ("counts its calls", "a list of losses", "a step of Adam")
-"""Those of which `make quick` runs one."""
+"""The programs of which `make quick` runs one."""
 QUICK = (
     "a recurrent state on a module", "a growing cache of an object",
     "a queue of keys", "prints a loss", "running statistics", "dropout", "training and evaluation in turns",
@@ -33,8 +33,8 @@ QUICK = (
     "gradients accumulated", "a scaler", "activation checkpointing with dropout", "a gradient penalty",
     "gradients by sample", "cond that learns", "greedy gpt2",
 )  # fmt: skip
-"""Those that take part in each run, and every fifth of the small ones; `make thorough` looks at all small ones. Whole
-models, and programs by `torch.compile`, take an hour: these are run when the page is written
+"""The programs that take part in each run, and every fifth of the small ones; `make thorough` looks at all small ones.
+Whole models, and programs by `torch.compile`, take an hour: these are run when the page is written
 (`python -m tests.frontends.pytorch.real_programs.page`)."""
 SMALL = [name for name in LISTED if CASES[name].is_small]
 QUICK_BY_DYNAMO = (

@@ -116,7 +116,7 @@ def checkpointed_and_drawn_in_place(x):
 
 
 WHOLE = (checkpointed, checkpointed_within, checkpointed_in_sequence, checkpointed_twice)
-"""Those that are one graph."""
+"""The programs that are one graph."""
 
 
 def outcome(program: Callable[..., object], x: torch.Tensor, seed: int) -> list[object]:
@@ -183,7 +183,7 @@ def test_what_the_system_draws_is_drawn_on_every_call(draw: Callable[[], float])
 
 
 def test_a_checkpoint_draws_what_it_drew() -> None:
-    """By operators with the same arguments, or not at all."""
+    """Fails when a checkpoint whose recomputation draws by other arguments differs from eager."""
     steps = [0.5, 0.2]
 
     def drawn(x: torch.Tensor) -> torch.Tensor:
@@ -196,7 +196,7 @@ def test_a_checkpoint_draws_what_it_drew() -> None:
 
 
 def test_a_trace_of_a_checkpoint_that_draws_is_refused() -> None:
-    """What a recomputation draws would differ from what was drawn first."""
+    """Fails when a checkpoint whose recomputation draws other numbers than the forward is captured."""
 
     def program(x):
         x = x.detach().requires_grad_()

@@ -170,7 +170,7 @@ def test_what_holds_in_a_block_alone_is_forgotten_after_it() -> None:
     """Arithmetic for a graph of one size, which torch replaces without counting, is forgotten after its block."""
 
     def fresh(size: torch.SymInt) -> Any:
-        """As of another tensor: a node keeps the expression that it once had."""
+        """The same size as of another tensor: a node keeps the expression that it once had."""
         node = size.node
         return torch.SymInt(sym_node.SymNode(node._expr, node.shape_env, int, node._hint))
 

@@ -1,4 +1,4 @@
-"""Which results are one object or share memory, and what is written into which."""
+"""Results that are one object or share memory, and writes into them."""
 
 import collections
 import enum

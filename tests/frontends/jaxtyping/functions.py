@@ -27,7 +27,7 @@ def wrong(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class Filled:
-    """As in jaxtyping's documentation."""
+    """The class of a method in jaxtyping's documentation."""
 
     some_value = 5
 

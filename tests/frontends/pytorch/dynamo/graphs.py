@@ -1,8 +1,7 @@
-"""Dynamo in this process: the graphs that it hands over, and who evaluates the frames."""
+"""The graphs that Dynamo hands over."""
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Iterator
 from typing import Any
 
@@ -27,13 +26,3 @@ def graphs_of_dynamo(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Graph]]:
     torch.compiler.reset()
     yield seen
     torch.compiler.reset()
-
-
-def evaluates_frames() -> bool:
-    """Return True if Python evaluates its frames by itself, as no compiler has left its evaluation behind."""
-    python = ctypes.pythonapi
-    python.PyInterpreterState_Get.restype = python._PyInterpreterState_GetEvalFrameFunc.restype = ctypes.c_void_p
-    python._PyInterpreterState_GetEvalFrameFunc.argtypes = [ctypes.c_void_p]
-    current = python._PyInterpreterState_GetEvalFrameFunc(python.PyInterpreterState_Get())
-    default = ctypes.cast(python._PyEval_EvalFrameDefault, ctypes.c_void_p).value
-    return bool(current == default)

@@ -1,0 +1,194 @@
+"""The rules that replace Dynamo's: sizes, elements, gradients and deques do in graphs what they do in Python."""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch._dynamo import config
+
+from frontends.pytorch import compile
+from tests.frontends.pytorch.dynamo.calls import did
+
+no_entries = pytest.fixture(torch._dynamo.reset, autouse=True)
+
+
+class Three:
+    """An object that is equal to a number."""
+
+    def __eq__(self, other: object) -> bool:
+        return other == 3
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class Column:
+    """An object with a product."""
+
+    def __init__(self, values: torch.Tensor) -> None:
+        self.values = values
+
+    def __matmul__(self, other: Column) -> float:
+        return float(self.values.numel() + other.values.numel())
+
+
+OF_SIZES: dict[str, Callable[[torch.Tensor], object]] = {
+    "a size among numbers": lambda x: x.shape[0] in (3, 4),
+    "a number among sizes": lambda x: 3 in x.shape,
+    "a size among others": lambda x: x.shape[0] not in [x.shape[0] + 1, None, "text"],
+    "sizes among sizes": lambda x: x.shape in [(3,), (4,)],
+    "a tensor among tensors": lambda x: x in [x],
+    "not a number": lambda x: float("nan") in (x.shape[0],),
+    "a quotient of sizes": lambda x: (divmod(-x.shape[0], 3), divmod(7, x.shape[0])),
+    "sizes in order": lambda x: sorted([x.shape[0], 4, 3], reverse=True),
+    "texts in an order of sizes": lambda x: sorted([(4, "a"), (x.shape[0], "b"), (4, "c")], key=lambda it: -it[0]),
+    "tuples with sizes in order": lambda x: sorted([(x.shape, "b"), ((4,), "c"), (x.shape, "a")], key=lambda it: it),
+    "sizes and floats in order": lambda x: sorted([x.shape[0], 3.5, 2.0], reverse=True),
+    "keys that are counted": lambda x: (lambda seen: [sorted("ba", key=lambda it: seen.append(it) or it), seen])([]),
+    "the larger of a size and a float": lambda x: (max(x.shape[0], 4.0), max(3.5, x.shape[0], 1), max(4.0, x.shape[0])),
+    "the smaller of a size and a float": lambda x: (min(x.shape[0], 4.0), min([x.shape[0] / 2, 2]), x.shape[0] * 0.5),
+    "an inverted size": lambda x: (~x.shape[0], x.nbytes + x.itemsize),
+    "a power with a modulus": lambda x: (pow(x.shape[0], 2, 5), pow(-x.shape[0], 3, 5), pow(2, 3, -5)),
+    "items by name": lambda x: [name for name, _ in sorted({"b": x, "a": x * 2}.items(), reverse=True)],
+    "types": lambda x: (torch.can_cast(torch.int, x.dtype), torch.result_type(x, x.shape[0])),
+    "an object's product": lambda x: Column(x) @ Column(x),
+    "an object among sizes": lambda x: Three() in x.shape,
+    "a tensor among numbers": lambda x: x.sum() in [5, 3],
+}
+
+
+@pytest.mark.parametrize("name", OF_SIZES)
+def test_python_of_sizes(name: str) -> None:
+    """`in`, `divmod`, `max` and sorting do what they do in Python; of sizes and tensors themselves, within a graph."""
+
+    def step(x: torch.Tensor) -> object:
+        return OF_SIZES[name](x), x + 1
+
+    expected = did(step, None)
+    compiled = compile(step, dynamic=True)
+    assert did(compiled, None) == expected
+    is_graph = name not in ("an object among sizes", "a tensor among numbers")
+    assert not is_graph or compiled.graphs and not compiled.breaks and not compiled.fallbacks
+
+
+@pytest.mark.parametrize("name", ["a number among sizes", "a tensor among numbers"])
+def test_torch_still_differs_in_membership(name: str) -> None:
+    """Torch still differs from eager: once it is mended, `shape_env/python_rules.py` goes."""
+
+    def step(x: torch.Tensor) -> object:
+        return OF_SIZES[name](x), x + 1
+
+    assert did(torch.compile(step, backend="eager", dynamic=True), None) != did(step, None)
+
+
+def of_one_integer(x: torch.Tensor, place: torch.Tensor) -> object:
+    """Elements of a tensor by one of integers, read and changed."""
+    y = x * 2
+    y[place[0]] = 7
+    y[place[1]] = x[place[0]] + 1
+    row = x[place[1]]
+    row.add_(1)
+    return y, row, x + 0
+
+
+@pytest.mark.parametrize("backend", ["eager", "cpu"])
+def test_index_by_a_tensor_of_one_integer(backend: str) -> None:
+    """An index in a tensor without axes is a symbol of a graph; negative ones and errors are eager's."""
+    # Dynamo keeps the handlers of its own rules
+    torch.compile(of_one_integer, backend="eager", dynamic=True)(torch.ones(3, 2), torch.tensor([0, 2]))
+    compiled = compile(of_one_integer, backend=backend, dynamic=True)
+    for size, places in ((3, (0, 2)), (5, (4, -5)), (4, (-1, 1))):
+        given, expected = torch.arange(size * 2.0).reshape(size, 2), torch.arange(size * 2.0).reshape(size, 2)
+        place = torch.tensor(places)
+        torch.testing.assert_close(compiled(given, place), of_one_integer(expected, place))
+        torch.testing.assert_close(given, expected)
+    causes = [variant.cause for graph in compiled.graphs for variant in graph.variants]
+    assert len(compiled.graphs) == 1 and not compiled.breaks and not compiled.fallbacks, causes
+    with pytest.raises(IndexError):
+        compiled(torch.ones(3, 2), torch.tensor([3, 0]))
+
+
+def test_an_element_may_get_a_gradient() -> None:
+    """A tensor that gets an element with a gradient requires one."""
+
+    def step(x: torch.Tensor, place: torch.Tensor) -> object:
+        made = torch.zeros(3)
+        made[place] = x.sum()
+        return made, made.requires_grad
+
+    x, place = torch.ones(2, requires_grad=True), torch.tensor(1)
+    compiled: Any = compile(step, fullgraph=True)
+    (made, has_gradient), (expected, _) = compiled(x, place), step(x, place)  # type: ignore[misc]
+    torch.testing.assert_close(made, expected)
+    assert has_gradient and made.requires_grad
+
+
+def test_a_check_whose_message_reads_sizes() -> None:
+    """`torch._check` with such a message is part of a graph, and raises it where it fails."""
+
+    def step(x: torch.Tensor) -> torch.Tensor:
+        torch._check(x.shape[0] > 2, lambda: f"{x.shape[0]} rows are too few")
+        return x + 1
+
+    compiled = compile(step, dynamic=True)
+    assert [compiled(torch.ones(size)).shape[0] for size in (3, 5)] == [3, 5]
+    assert len(compiled.graphs) == 1 and not compiled.breaks
+    with pytest.raises(RuntimeError, match="2 rows are too few"):
+        compiled(torch.ones(2))
+
+
+def test_a_deque_keeps_its_limit() -> None:
+    """A deque with a limit has the elements that it has in Python, also where another limit comes, or a new deque."""
+
+    def step(x: torch.Tensor, last: collections.deque[int]) -> object:
+        last.append(x.shape[0])
+        last.appendleft(9)
+        last.extend([x.shape[0] + 1])
+        return x * sum(last), last, last.maxlen, collections.deque([1, 2, 3], maxlen=2)
+
+    compiled: Any = compile(step, dynamic=True)
+    for limit in (2, 3):
+        given, expected = collections.deque([1], limit), collections.deque([1], limit)
+        for size in (1, 2, 3):
+            found, wanted = compiled(torch.ones(size), given), step(torch.ones(size), expected)
+            assert repr(found) == repr(wanted) and found[1] is given
+        assert compiled.graphs and not compiled.breaks
+
+
+def cleared_gradients() -> tuple[Callable[..., object], list[torch.Tensor]]:
+    """A step that clears gradients, computes new ones, and has a graph break, with its tensors."""
+    leaves = [torch.full((3,), float(each), requires_grad=True) for each in (1, 2)]
+
+    def step(x: torch.Tensor) -> object:
+        for leaf in leaves:
+            leaf.grad = None
+        loss = (x * leaves[0]).sum() + (x.exp() * leaves[1]).sum()
+        loss.backward()  # type: ignore[no-untyped-call]
+        print(end="")
+        return loss.detach()
+
+    return step, leaves
+
+
+@pytest.mark.parametrize("backend", ["eager", "cpu"])
+def test_gradients_that_are_cleared(backend: str) -> None:
+    """Each leaf gets its own gradient, not that of another leaf from the call before."""
+    step, leaves = cleared_gradients()
+    compiled = compile(step, backend=backend, dynamic=True)
+    for number in range(1, 4):
+        x = torch.full((3,), float(number))
+        compiled(x)
+        torch.testing.assert_close([leaf.grad for leaf in leaves], [x, x.exp()])
+
+
+def test_torch_still_mixes_gradients() -> None:
+    """Torch still mixes them: once it is mended, `var_getattr` of `shape_env/python_rules.py` goes."""
+    step, leaves = cleared_gradients()
+    with config.patch(trace_autograd_ops=True):
+        compiled = torch.compile(step, backend="eager", dynamic=True)
+        for number in (1, 2):
+            compiled(torch.full((3,), float(number)))
+    assert leaves[0].grad is not None and leaves[0].grad.tolist() != [2.0, 2.0, 2.0]
