@@ -9,7 +9,12 @@
 
 from __future__ import annotations
 
-from torch._dynamo.exc import UncapturedHigherOrderOpError
+from functools import cached_property
+from traceback import StackSummary
+
+from torch._dynamo.exc import UncapturedHigherOrderOpError, Unsupported, UserError, UserErrorType
+from torch._dynamo.variables.base import AsPythonConstantNotImplementedError, VariableTracker
+from torch._guards import TracingContext
 from torch.fx.experimental.symbolic_shapes import ConstraintViolationError, GuardOnDataDependentSymNode
 
 from shapes.env import ShapeEnv
@@ -18,12 +23,15 @@ from shapes.symbolic.numbers import SymBool, SymInt
 from solver.terms.expr import Expr
 
 
-class UndecidedBranch(UndecidedGuard, GuardOnDataDependentSymNode):
-    """A branch that neither the facts nor a hint decides. Torch appends its suggestions to `args[0]`."""
+class UndecidedBranch(UndecidedGuard, GuardOnDataDependentSymNode, UserError):
+    """A branch that neither the facts nor a hint decides: a graph break for Dynamo.
+
+    Torch appends its suggestions to `args[0]`.
+    """
 
     def __init__(self, torchs: GuardOnDataDependentSymNode, ours: UndecidedGuard) -> None:
         said = str(torchs.args[0]).partition("\n")[0].rstrip() if torchs.args else ""
-        Exception.__init__(self, f"{ours}\n  torch:  {said}")
+        UserError.__init__(self, UserErrorType.DYNAMIC_CONTROL_FLOW, f"{ours}\n  torch:  {said}")
         self.cond = torchs.cond
         self.question, self.verdict, self.origin = ours.question, ours.verdict, ours.origin
         self.sizes, self.headline, self.known, self.fix = ours.sizes, ours.headline, ours.known, ours.fix
@@ -31,6 +39,28 @@ class UndecidedBranch(UndecidedGuard, GuardOnDataDependentSymNode):
 
     def __str__(self) -> str:
         return str(self.args[0])
+
+
+class NotConstant(AsPythonConstantNotImplementedError, Unsupported):
+    """Python needs a value that only the run knows: a graph break, where torch has an internal error.
+
+    Torch raises and catches it often, to ask whether a value is known: the texts of a graph break are made when read.
+    """
+
+    category, gb_type = "unimplemented", "a value that only the run knows"
+    skip_frame = logged = False
+    frame_exec_strategy = _torch_dynamo_tracer_output = None
+
+    def __init__(self, variable: VariableTracker) -> None:
+        AsPythonConstantNotImplementedError.__init__(self, variable)
+
+    @cached_property
+    def msg(self) -> str:
+        return str(self)
+
+    @cached_property
+    def real_stack(self) -> StackSummary:
+        return TracingContext.extract_stack()
 
 
 def undecided(engine: ShapeEnv, question: SymBool | None, number: Expr | None) -> UndecidedGuard | None:

@@ -1,0 +1,74 @@
+"""Python that Dynamo leaves to Python in our environments, where torch has an error or another value.
+
+    >>> import torch
+    >>> from frontends.pytorch.shape_env import installed
+    >>> with installed(), torch._dynamo.config.patch(capture_scalar_outputs=True):
+    ...     f = torch.compile(lambda x: [1, 2, 3].pop(x.argmax().item()), backend="eager")
+    ...     f(torch.tensor([0.0, 1.0]))
+    2
+
+A value that only the run knows is a graph break where Python needs it. So is a number that Python draws, which torch
+takes for a tensor: no instance of a number, and in no dictionary. A frame on which Dynamo fails runs as Python.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any, Final, NoReturn
+
+from torch._dynamo.exc import TorchDynamoException, unimplemented
+from torch._dynamo.symbolic_convert import InstructionTranslator, InstructionTranslatorBase
+from torch._dynamo.variables import misc, user_defined
+from torch._dynamo.variables.base import VariableTracker
+from torch.fx.experimental.symbolic_shapes import ConstraintViolationError
+
+from frontends.pytorch.shape_env.adapter import EngineShapeEnv
+from frontends.pytorch.shape_env.errors import NotConstant
+from shapes.errors import ShapeError
+
+logger: Final = logging.getLogger("symshape")
+
+
+def as_python_constant(self: Any) -> NoReturn:
+    """The value of a variable, which this one does not know."""
+    raise NotConstant(self)
+
+
+def call_random_fn(tx: Any, fn: Any, args: Any, kwargs: Any) -> VariableTracker:
+    """A number that Python draws."""
+    if isinstance(tx.output.shape_env, EngineShapeEnv):
+        unimplemented(
+            gb_type="Python draws a random number",
+            context=getattr(fn, "__name__", ""),
+            explanation="each call draws another number",
+            hints=["draw it outside, and pass it as an argument"],
+        )
+    return DRAWN(tx, fn, args, kwargs)
+
+
+def run(self: Any) -> None:
+    """Trace a frame."""
+    try:
+        RUN(self)
+    except (TorchDynamoException, ConstraintViolationError, ShapeError):
+        raise
+    except Exception as error:
+        is_traced = isinstance(self, InstructionTranslator) and isinstance(self.output.shape_env, EngineShapeEnv)
+        if not is_traced or self.one_graph or self.error_on_graph_break:
+            raise
+        logger.warning("%s runs as Python: Dynamo fails: %s: %s", self.f_code.co_name, type(error).__name__, error)
+        unimplemented(
+            gb_type="Dynamo fails", context=type(error).__name__, explanation=str(error), hints=[], from_exc=error
+        )
+
+
+DRAWN: Final = user_defined.call_random_fn
+RUN: Final = InstructionTranslatorBase.run
+
+REPLACED: Final = (
+    (VariableTracker, "as_python_constant", as_python_constant),
+    (user_defined, "call_random_fn", call_random_fn),
+    (misc, "call_random_fn", call_random_fn),
+    (InstructionTranslatorBase, "run", run),
+)
+"""The classes and modules of Dynamo's, with the names that are replaced in them."""
