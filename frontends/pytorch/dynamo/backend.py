@@ -68,7 +68,7 @@ def symshape(
         SkipFrame: Dynamo is known to run the frame differently from eager torch.
     """
     compilation = CAPTURES.compilation()
-    reason = "" if compilation is None else difference(module)
+    reason = "" if compilation is None else difference(module, fullgraph=compilation["one_graph"])
     if compilation is not None and reason:
         if compilation["one_graph"]:
             return refused(GraphBreak(refusal(reason, "compile without fullgraph, which runs it as Python", None)))

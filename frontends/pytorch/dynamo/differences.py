@@ -1,13 +1,12 @@
 """Known differences of Dynamo from eager: programs for which a graph would compute something else run as Python.
 
-    >>> import random, torch
+    >>> import torch
     >>> from frontends.pytorch import compile
-    >>> numbers = random.Random(0)
-    >>> f = compile(lambda x: x * numbers.randint(0, 9))
-    >>> [f(torch.ones(1)).item() for _ in range(3)]
-    [6.0, 6.0, 0.0]
+    >>> f = compile(lambda x: (x + 1, format(2.5, ".0f")))
+    >>> f(torch.ones(1))
+    (tensor([2.]), '2')
     >>> [each.reason.partition(":")[0] for each in f.fallbacks]
-    ['an instance of random.Random']
+    ['format()']
 
 Each record of `DIFFERENCES` recognizes its programs when Dynamo has captured a graph, before anything runs: by the
 objects that Dynamo tracks, the operators of the graph, or the code that was traced. Dynamo then skips the frame.
@@ -20,12 +19,11 @@ import collections
 import gc
 import inspect
 import operator
-import random
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, ModuleType
-from typing import Any, Final
+from typing import Final
 
 import torch
 from torch._dynamo import utils, variables
@@ -55,20 +53,22 @@ class Difference:
         name: the feature that the program uses.
         effect: the difference of its graph.
         found: the lines that do it, None where no line is known.
+        has_warning: True if torch warns of it, so that whoever asks for one graph gets it.
     """
 
     name: str
     effect: str
     found: Callable[[CapturedFrame], Iterator[Origin | None]]
+    has_warning: bool = False
 
 
-def difference(module: torch.fx.GraphModule) -> str:
+def difference(module: torch.fx.GraphModule, *, fullgraph: bool) -> str:
     """The known difference between a graph of Dynamo and its program, with the line.
 
-    Empty if there is none.
+    Empty if there is none, or if the program is to be one graph and torch has warned of it.
     """
     captured = CapturedFrame.now(module)
-    return reason(captured, DIFFERENCES)
+    return reason(captured, [each for each in DIFFERENCES if not (fullgraph and each.has_warning)])
 
 
 def difference_before(code: CodeType, transformed: CodeType) -> str:
@@ -94,15 +94,6 @@ def reason(captured: CapturedFrame, differences: Sequence[Difference]) -> str:
 
 
 # ---------------------------------------------------------------------- by objects
-
-
-def tracks(kind: type, test: Callable[[Any], bool] = lambda value: True) -> Callable[[CapturedFrame], Iterator[None]]:
-    """Objects of a class that the frame reads or changes."""
-
-    def found(captured: CapturedFrame) -> Iterator[None]:
-        return (None for value, _ in captured.tracked if isinstance(value, kind) and test(value))
-
-    return found
 
 
 def moved_order(captured: CapturedFrame) -> Iterator[Origin | None]:
@@ -166,12 +157,16 @@ def live_symbol(captured: CapturedFrame) -> Iterator[None]:
     return (None for each in values if isinstance(each, str) and each not in written and SYMBOL.search(each))
 
 
-def cached_function(captured: CapturedFrame) -> Iterator[Origin]:
-    """A memoized function that has state, or computes tensors: Python runs it once."""
+def cached_state(captured: CapturedFrame) -> Iterator[Origin]:
+    """A memoized function that has state: Python runs it once."""
+    return (Origin.of_instruction(code, 0) for code in captured.memoized if code_facts.has_state(code))
+
+
+def cached_tensors(captured: CapturedFrame) -> Iterator[Origin]:
+    """A memoized function that computes tensors: Python returns the same ones again."""
     for code in captured.memoized:
         lines = {(code.co_filename, line) for *_, line in code.co_lines()}
-        called = (frame for node in captured.nodes for frame in frames_of(node))
-        if code_facts.has_state(code) or any(frame[:2] in lines for frame in called):
+        if any(frame[:2] in lines for node in captured.nodes for frame in frames_of(node)):
             yield Origin.of_instruction(code, 0)
 
 
@@ -294,9 +289,9 @@ DIFFERENCES: Final = (
     *DIVIDED[:2],
     Difference("a generator is returned, or live at a graph break", "Dynamo runs it to its end", live_generator),
     Difference("an object's __dict__ is returned, or live at a graph break", "Dynamo copies it", live_attributes),
-    Difference("a memoized function has state", "Dynamo runs it each time", cached_function),
+    Difference("a memoized function has state", "Dynamo runs it each time", cached_state),
+    Difference("a memoized function computes tensors", "Dynamo computes new ones", cached_tensors, has_warning=True),
     Difference("a torch setting is changed", "a graph would not do it again", changed_settings),
-    Difference("an instance of random.Random", "Dynamo repeats its numbers", tracks(random.Random)),
     Difference("a closure of a method of a new object", "Dynamo loses its changes", closure_without_source),
     Difference("Python's max or min of tensors", "Dynamo gives a new tensor", maximum_of_tensors),
     Difference("an error message that contains a size", "Dynamo writes its symbol", live_symbol),

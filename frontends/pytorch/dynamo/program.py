@@ -334,7 +334,7 @@ class Program:
 
     def captured(self, module: torch.fx.GraphModule, inputs: Sequence[object]) -> Callable[..., object]:
         """The callable of a graph that Dynamo has captured."""
-        reason = difference(module)
+        reason = difference(module, fullgraph=self.fullgraph)
         if reason and self.fullgraph:
             # after a raising backend torch leaves its evaluation of frames on
             return refused(GraphBreak(refusal(reason, "compile without fullgraph, which runs it as Python", None)))

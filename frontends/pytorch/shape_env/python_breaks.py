@@ -36,14 +36,25 @@ def as_python_constant(self: Any) -> NoReturn:
 
 def call_random_fn(tx: Any, fn: Any, args: Any, kwargs: Any) -> VariableTracker:
     """A number that Python draws."""
+    of_python(tx)
+    return DRAWN(tx, fn, args, kwargs)
+
+
+def call_method(self: Any, tx: Any, name: str, args: Any, kwargs: Any) -> VariableTracker:
+    """A method of an instance of `random.Random`, which draws numbers or changes its state."""
+    of_python(tx)
+    return METHOD(self, tx, name, args, kwargs)
+
+
+def of_python(tx: Any) -> None:
+    """End a graph of our environments where Python draws numbers."""
     if isinstance(tx.output.shape_env, EngineShapeEnv):
         unimplemented(
             gb_type="Python draws a random number",
-            context=getattr(fn, "__name__", ""),
+            context="",
             explanation="each call draws another number",
             hints=["draw it outside, and pass it as an argument"],
         )
-    return DRAWN(tx, fn, args, kwargs)
 
 
 def run(self: Any) -> None:
@@ -63,12 +74,13 @@ def run(self: Any) -> None:
 
 
 DRAWN: Final = user_defined.call_random_fn
+METHOD: Final = misc.RandomVariable.call_method
 RUN: Final = InstructionTranslatorBase.run
 
 REPLACED: Final = (
     (VariableTracker, "as_python_constant", as_python_constant),
     (user_defined, "call_random_fn", call_random_fn),
-    (misc, "call_random_fn", call_random_fn),
+    (misc.RandomVariable, "call_method", call_method),
     (InstructionTranslatorBase, "run", run),
 )
 """The classes and modules of Dynamo's, with the names that are replaced in them."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import collections
 import functools
 import inspect
-import random
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -27,11 +26,6 @@ PAGE = Path(__file__).parents[4] / "docs" / "differences.md"
 NUMBER = 3
 
 no_entries = pytest.fixture(torch._dynamo.reset, autouse=True)
-
-
-def own_random() -> Made:
-    numbers = random.Random(3)
-    return lambda x: x * numbers.random(), numbers
 
 
 def closure_of_a_method() -> Made:
@@ -74,6 +68,14 @@ def memoized() -> Made:
         return rows * 0.5
 
     return lambda x: x * scale(int(x.shape[0])), calls
+
+
+def memoized_tensors() -> Made:
+    @functools.cache
+    def table(rows: int) -> torch.Tensor:
+        return torch.arange(rows) * 1.0
+
+    return lambda x: table(int(x.shape[0])).add_(x), None
 
 
 def attribute_of_a_function() -> Made:
@@ -172,9 +174,9 @@ def partial_gradient(x: torch.Tensor) -> object:
 
 
 REFUSED: dict[str, Callable[[], Made]] = {
-    "an instance of random.Random": own_random,
     "a closure of a method of a new object": closure_of_a_method,
     "a memoized function has state": memoized,
+    "a memoized function computes tensors": memoized_tensors,
     "an attribute that may be missing is set on a function": attribute_of_a_function,
     "an OrderedDict whose order is changed": order_of_a_dictionary,
     "backward() of a tensor with a hook": hook_for_a_gradient,
@@ -258,6 +260,20 @@ def test_fullgraph_of_torch_is_an_error_with_the_line() -> None:
     """With torch's `fullgraph`, a program without a graph has a graph that differs."""
     with pytest.raises(GraphBreak, match=rf"(?s)format\(\): .*{re.escape(Path(__file__).name)}:\d+"):
         torch.compile(REFUSED["format()"]()[0], backend="symshape", fullgraph=True)(torch.ones(3))
+
+
+@pytest.mark.parametrize("by_torch", [False, True])
+@pytest.mark.filterwarnings("ignore:Dynamo detected a call to a `functools.lru_cache`")
+def test_one_graph_of_a_memoized_function(by_torch: bool) -> None:
+    """A difference of which torch warns is an error with `fullgraph`, or one of which it does not is none."""
+    program, _ = memoized_tensors()
+    compiled: Any = (
+        torch.compile(program, backend="symshape", fullgraph=True) if by_torch else compile(program, fullgraph=True)
+    )
+    assert compiled(torch.ones(3)).tolist() == [1.0, 2.0, 3.0]
+    with_state, _ = memoized()
+    with pytest.raises(GraphBreak, match="a memoized function has state"):
+        compile(with_state, fullgraph=True)(torch.ones(3))
 
 
 @pytest.mark.parametrize("by_torch", [False, True])

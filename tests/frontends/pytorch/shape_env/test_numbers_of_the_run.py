@@ -3,6 +3,7 @@ graph break."""
 
 from __future__ import annotations
 
+import functools
 import itertools
 import random
 from collections import deque
@@ -88,3 +89,59 @@ def test_python_of_a_number(name: str, number: Callable[[torch.Tensor], int], by
         expected = repr(program(x)), random.random()
         random.seed(place)
         assert (repr(compiled(x)), random.random()) == expected
+
+
+Drawing = Callable[[torch.Tensor, random.Random], object]
+
+
+def seeded(x: torch.Tensor, own: random.Random) -> object:
+    own.seed(x.shape[0])
+    first, state = own.random(), own.getstate()
+    second = own.random()
+    own.setstate(state)
+    return first, second, own.random(), x + first
+
+
+def drawn_after_a_branch(x: torch.Tensor, own: random.Random) -> object:
+    y = x * 2
+    if x.shape[0] > 2:
+        own.seed(5)
+    return y + own.random(), random.gauss(0, 1), own.gauss(0, 1)
+
+
+def seeded_for_all(x: torch.Tensor, own: random.Random) -> object:
+    random.seed(x.shape[0])
+    state = random.getstate()
+    first = random.random()
+    random.setstate(state)
+    return x * first, random.random(), random.choices([1, 2], k=3)
+
+
+def new(x: torch.Tensor, own: random.Random) -> object:
+    made = random.Random(x.shape[0])
+    return x * made.random(), made.randint(0, 9), made.choice([1, 2, 3]), made.sample([1, 2, 3, 4], 2)
+
+
+DRAWINGS: Final[dict[str, Drawing]] = {
+    "one": lambda x, own: (x * own.random(), own.randint(0, 5), own.uniform(1, 2)),
+    "seeded": seeded,
+    "after a branch": drawn_after_a_branch,
+    "of the process": seeded_for_all,
+    "new": new,
+}
+
+
+@pytest.mark.parametrize("by_torch", [False, True])
+@pytest.mark.parametrize("name", DRAWINGS)
+def test_instances_of_random(name: str, by_torch: bool) -> None:
+    """A call repeats the numbers of the one before it, or leaves another state."""
+    own, other = random.Random(1), random.Random(1)
+    expected, program = functools.partial(DRAWINGS[name], own=own), functools.partial(DRAWINGS[name], own=other)
+    torch._dynamo.reset()
+    compiled: Any = torch.compile(program, backend="symshape") if by_torch else compile(program)
+    for size in (3, 2, 3, 4):
+        x = torch.ones(size)
+        random.seed(size)
+        seen = repr(expected(x)), random.getstate(), own.getstate()
+        random.seed(size)
+        assert (repr(compiled(x)), random.getstate(), other.getstate()) == seen
