@@ -5,15 +5,19 @@
     (True, False)
 
 Torch's tag says which operators are elementwise. The operator itself determines the dtype of the result (`dtypes`); its
-sizes and strides follow from the operands (`layouts`). Torch's meta functions take ten times as long, and answer where
-kernels convert operands first, whose copies have other strides.
+sizes and strides follow from the operands (`layouts`). Torch's own comparison of strides takes ten times as long, and
+answers where kernels convert operands first, whose copies have other strides, or where axes of extent 1 matter. Meta
+functions of the operators are not asked: those with several steps in Python arrange each step's result anew.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import reduce
 from typing import Final
 
 import torch
+from torch._prims_common import compute_elementwise_output_strides
 
 from frontends.pytorch.meta_rules.dtypes import dtypes_of
 from frontends.pytorch.meta_rules.layouts import (
@@ -23,7 +27,9 @@ from frontends.pytorch.meta_rules.layouts import (
     is_by_row,
 )
 from frontends.pytorch.meta_rules.registry import metadata_of, packed
+from frontends.pytorch.symbolic.metadata import Metadata
 from frontends.pytorch.symbolic.tensor import Trace
+from shapes.symbolic.choices import Int
 
 aten: Final = torch.ops.aten
 
@@ -33,7 +39,7 @@ UNTAGGED: Final = (
     aten.softplus_backward,
 )  # fmt: skip
 """Elementwise operators without torch's tag."""
-REVERSED: Final = (aten.rsub.Tensor, aten.threshold_backward.default)
+REVERSED: Final = (aten.leaky_relu_backward.default, aten.rsub.Tensor, aten.threshold_backward.default)
 """Operators whose kernels take their operands in another order: the last one's strides have priority."""
 PACKED: Final = (aten.masked_fill.Scalar, aten.masked_fill.Tensor, aten.mvlgamma.default)
 """Operators with torch's tag whose result is contiguous, whatever the operands' layouts."""
@@ -82,10 +88,27 @@ def elementwise(func: torch._ops.OpOverload, recorder: Trace, *args: object, **k
         return 0
     if all(map(is_by_row, ranked)):
         return packed(recorder, sizes, dtypes[0], ranked[0].device)
-    if any(is_ambiguously_channels_last(each) or each.dtype is not ranked[0].dtype for each in ranked):
-        return NotImplemented
-    strides = elementwise_strides(env, ranked if func not in REVERSED else ranked[::-1], sizes)
-    return NotImplemented if strides is None else recorder.kinds.laid(sizes, strides, 0, dtypes[0], ranked[0].device)
+    ordered, dtype = ranked if func not in REVERSED else ranked[::-1], dtypes[0]
+    assert dtype is not None
+    if not any(is_ambiguously_channels_last(each) or each.dtype is not ranked[0].dtype for each in ranked):
+        strides = elementwise_strides(env, ordered, sizes)
+        if strides is not None:
+            return recorder.kinds.laid(sizes, strides, 0, dtype, ranked[0].device)
+    return by_comparison(recorder, ordered, sizes, dtype, promoted=func is not aten.where.self)
+
+
+def by_comparison(
+    recorder: Trace, operands: Sequence[Metadata], sizes: Sequence[Int], dtype: torch.dtype, *, promoted: bool
+) -> Metadata:
+    """The metadata of a result by torch's own comparison of the operands' strides, with guards; operands of several
+    dtypes are `promoted` before."""
+    made, dtypes = packed(recorder, sizes, dtype, operands[0].device), [each.dtype for each in operands]
+    tensors = [each.on_meta() for each in operands]
+    if promoted and len(set(dtypes)) > 1:
+        common = reduce(torch.promote_types, dtypes) if dtype is torch.bool else dtype
+        tensors = [each.to(common) for each in tensors]
+    strides = compute_elementwise_output_strides(*[each.expand(made.sizes) for each in tensors])
+    return recorder.kinds.of(made.sizes, strides, 0, dtype, made.device)
 
 
 def is_boolean(value: object) -> bool:

@@ -42,6 +42,13 @@ CALLS: Final[dict[str, tuple[Callable[..., object], tuple[torch.Tensor, ...]]]] 
     "index_fill": (lambda x: x.index_fill(0, torch.tensor([0, 1]), 2.0), (image(2, 3, 4, 5),)),
     "index_fill by a tensor": (lambda x, y: x.index_fill(1, torch.tensor([1]), y), (image(2, 3, 4, 5), image())),
     "floor_divide": (lambda x, y: x // y, (image(4, 5), image())),
+    "floor_divide of two dtypes": (lambda x, y: x.int() // (y.abs() + 1), (image(3, 4, 5), image(2, 3, 4, 5))),
+    "logical_or": (torch.logical_or, (image(3, 4, 5), image(2, 3, 4, 5))),
+    "copysign": (torch.copysign, (image(1, 3, 4, 1), image())),
+    "leaky_relu's gradient": (
+        lambda x, y: torch.ops.aten.leaky_relu_backward(x.permute(2, 1, 0), y, 0.1, False),
+        (image(6, 5, 4), image(4, 5, 6)),
+    ),
     "mvlgamma": (lambda x: x.mvlgamma(3), (image(4, 5).abs() + 2,)),
     "masked_fill": (lambda x, m: x.masked_fill(m, 1.0), (image(4, 5), image() > 0)),
     "channel_shuffle": (lambda x: functional.channel_shuffle(x, 2), (image(3, 6, 4, 5),)),
