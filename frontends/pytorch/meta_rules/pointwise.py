@@ -25,6 +25,7 @@ from frontends.pytorch.meta_rules.layouts import (
     elementwise_strides,
     is_ambiguously_channels_last,
     is_by_row,
+    is_expanded,
 )
 from frontends.pytorch.meta_rules.registry import metadata_of, packed
 from frontends.pytorch.symbolic.metadata import Metadata
@@ -43,8 +44,6 @@ REVERSED: Final = (aten.leaky_relu_backward.default, aten.rsub.Tensor, aten.thre
 """Operators whose kernels take their operands in another order: the last one's strides have priority."""
 PACKED: Final = (aten.masked_fill.Scalar, aten.masked_fill.Tensor, aten.mvlgamma.default)
 """Operators with torch's tag whose result is contiguous, whatever the operands' layouts."""
-SUBTRACTIONS: Final = ("aten::sub", "aten::sub_", "aten::rsub")
-"""Operators whose kernels reject booleans; torch's meta functions take a boolean for a number."""
 
 
 def is_elementwise(func: torch._ops.OpOverload) -> bool:
@@ -64,7 +63,7 @@ def elementwise(func: torch._ops.OpOverload, recorder: Trace, *args: object, **k
     """The metadata of an elementwise operator's result; the index of the operand that it writes to.
 
     Raises:
-        RuntimeError: the operands do not broadcast to the one that is written to, or are booleans that are subtracted:
+        RuntimeError: the operands do not broadcast to the one that is written to, or no kernel takes their dtypes:
             torch's meta functions do not check.
     """
     operands = [metadata_of(recorder, value) for value in (*args, *kwargs.values()) if isinstance(value, torch.Tensor)]
@@ -73,15 +72,14 @@ def elementwise(func: torch._ops.OpOverload, recorder: Trace, *args: object, **k
         return NotImplemented
     if not ranked:
         return NotImplemented
-    if func._schema.name in SUBTRACTIONS and any(map(is_boolean, args[:2])):
-        # torch's own error
-        func(*[torch.ones((), dtype=each.dtype) if isinstance(each, torch.Tensor) else each for each in args])
     env, sizes = recorder.env, common_sizes(recorder.env, ranked)
     if func._schema.is_mutable:
         target = operands[0].shape
         if len(sizes) != len(target) or not all(a is b or env.guard_or_true(a == b) for a, b in zip(sizes, target)):
             raise RuntimeError(f"{func}: operands that broadcast to {tuple(sizes)} do not fit {tuple(target)}")
-    dtypes = dtypes_of(func, args, kwargs)
+    # kernels do not take all dtypes, but do not run without elements
+    hints = [size if isinstance(size, int) else env.hint(size) for size in sizes]
+    dtypes = dtypes_of(func, args, kwargs, on_cpu=ranked[0].device.type == "cpu" and all(hints))
     if dtypes is None:
         return NotImplemented
     if func._schema.is_mutable:
@@ -90,7 +88,9 @@ def elementwise(func: torch._ops.OpOverload, recorder: Trace, *args: object, **k
         return packed(recorder, sizes, dtypes[0], ranked[0].device)
     ordered, dtype = ranked if func not in REVERSED else ranked[::-1], dtypes[0]
     assert dtype is not None
-    if not any(is_ambiguously_channels_last(each) or each.dtype is not ranked[0].dtype for each in ranked):
+    is_alike = all(each.dtype is ranked[0].dtype and not is_ambiguously_channels_last(each) for each in ranked)
+    # the copy of an expanded operand is not expanded
+    if is_alike and (dtype in (ranked[0].dtype, torch.bool) or not any(map(is_expanded, ranked))):
         strides = elementwise_strides(env, ordered, sizes)
         if strides is not None:
             return recorder.kinds.laid(sizes, strides, 0, dtype, ranked[0].device)
@@ -100,16 +100,11 @@ def elementwise(func: torch._ops.OpOverload, recorder: Trace, *args: object, **k
 def by_comparison(
     recorder: Trace, operands: Sequence[Metadata], sizes: Sequence[Int], dtype: torch.dtype, *, promoted: bool
 ) -> Metadata:
-    """The metadata of a result by torch's own comparison of the operands' strides, with guards; operands of several
+    """The metadata of a result by torch's own comparison of the operands' strides, with guards; operands of other
     dtypes are `promoted` before."""
-    made, dtypes = packed(recorder, sizes, dtype, operands[0].device), [each.dtype for each in operands]
-    tensors = [each.on_meta() for each in operands]
-    if promoted and len(set(dtypes)) > 1:
-        common = reduce(torch.promote_types, dtypes) if dtype is torch.bool else dtype
-        tensors = [each.to(common) for each in tensors]
+    made, tensors = packed(recorder, sizes, dtype, operands[0].device), [each.on_meta() for each in operands]
+    common = reduce(torch.promote_types, [each.dtype for each in operands])
+    if promoted and not (common.is_complex and not dtype.is_complex):
+        tensors = [each.to(common if dtype is torch.bool else dtype) for each in tensors]
     strides = compute_elementwise_output_strides(*[each.expand(made.sizes) for each in tensors])
     return recorder.kinds.of(made.sizes, strides, 0, dtype, made.device)
-
-
-def is_boolean(value: object) -> bool:
-    return isinstance(value, bool) or (isinstance(value, torch.Tensor) and value.dtype is torch.bool)
