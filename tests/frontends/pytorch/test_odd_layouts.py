@@ -45,6 +45,7 @@ CALLS: Final[dict[str, tuple[Callable[..., object], tuple[torch.Tensor, ...]]]] 
     "floor_divide of two dtypes": (lambda x, y: x.int() // (y.abs() + 1), (image(3, 4, 5), image(2, 3, 4, 5))),
     "logical_or": (torch.logical_or, (image(3, 4, 5), image(2, 3, 4, 5))),
     "copysign": (torch.copysign, (image(1, 3, 4, 1), image())),
+    "logsigmoid": (functional.logsigmoid, (image(2, 3, 4, 5),)),
     "leaky_relu's gradient": (
         lambda x, y: torch.ops.aten.leaky_relu_backward(x.permute(2, 1, 0), y, 0.1, False),
         (image(6, 5, 4), image(4, 5, 6)),
@@ -98,6 +99,7 @@ LEARNED: Final[dict[str, tuple[Callable[..., object], tuple[torch.Tensor, ...]]]
     "log_softmax": (lambda x: x.log_softmax(-1), (image(4, 5, 6),)),
     "where": (lambda x, y: torch.where(x > 0, x, y), (image(4, 5, 6), image(5, 6))),
     "silu": (functional.silu, (image(4, 5, 6),)),
+    "logsigmoid": (functional.logsigmoid, (image(4, 5, 6),)),
     "nll_loss": (lambda x, y: functional.nll_loss(x, y.long(), reduction="none"), (image(4, 3), bits(4))),
     "mse_loss": (lambda x, y: functional.mse_loss(x, y, reduction="none"), (image(4, 5), image(4, 5))),
     "huber_loss": (lambda x, y: functional.huber_loss(x, y, reduction="none"), (image(4, 5), image(4, 5))),
