@@ -161,9 +161,9 @@ class Program:
         self._made += 1
         return Buffer(f"made{self._made - 1}", dtype, sizes, strides)
 
-    def stored(self, value: Tensor, strides: Sequence[Expr]) -> Memory:
-        """A tensor materialized with these strides: it is assigned to a buffer of its own."""
-        buffer = self.buffer(value.dtype, value.sizes, tuple(strides))
+    def stored(self, value: Tensor, strides: Sequence[Expr], sizes: Sizes | None = None) -> Memory:
+        """A tensor materialized with these strides: it is assigned to a buffer of its own. A number has no `sizes`."""
+        buffer = self.buffer(value.dtype, value.sizes if sizes is None else sizes, tuple(strides))
         memory = self.build.memory(buffer)
         self.assign(memory, value)
         return memory

@@ -22,13 +22,13 @@ from typing import Final
 
 import torch
 from torch._dispatch.python import enable_python_dispatcher
-from torch.utils._pytree import tree_flatten, tree_unflatten
+from torch.utils._pytree import tree_flatten
 
 from frontends.pytorch.errors import ConstraintViolation, TraceError, located
 from frontends.pytorch.graphs.joint import differentiate
 from frontends.pytorch.graphs.outputs import Outputs, related
 from frontends.pytorch.recording.aliasing import settle
-from frontends.pytorch.recording.arguments import known_arguments, with_offset
+from frontends.pytorch.recording.arguments import known_arguments, unflatten, with_offset
 from frontends.pytorch.recording.callers import brought_back, check_given, refuse_gradients, versions_of
 from frontends.pytorch.recording.inputs import Dynamic, Dynamism
 from frontends.pytorch.recording.marked import refuse_negatives
@@ -156,7 +156,7 @@ def _traced(
     given = [symbolic[place] for place in first.values()]
     versions = versions_of(given)
     with brought_back(recorder.versions) as written:
-        positional, named = tree_unflatten(symbolic, known.structure)
+        positional, named = unflatten(symbolic, known.structure)
         with recording(recorder):
             values, output_structure = tree_flatten(fn(*positional, **named))
             now = [after - before for before, after in zip(versions, versions_of(given))]

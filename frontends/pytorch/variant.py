@@ -9,12 +9,13 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
-from torch.utils._pytree import TreeSpec, tree_unflatten
+from torch.utils._pytree import TreeSpec
 
 from backends.backend import AnyBackend
 from backends.decisions.costs import Expected
 from frontends.pytorch.graphs.captured import Captured
 from frontends.pytorch.graphs.form import in_graph
+from frontends.pytorch.recording.arguments import unflatten
 from frontends.pytorch.running import Running, running
 from shapes.guards.guards import Guard
 from shapes.reports.records import Entry
@@ -64,4 +65,4 @@ class Variant(Captured):
     def assembled(self, values: Sequence[object]) -> object:
         """Assemble the function's results from the graph's outputs."""
         outputs = [value if in_graph(output) else output for value, output in zip(values, self.outputs)]
-        return tree_unflatten(outputs, self.structure)
+        return unflatten(outputs, self.structure)

@@ -109,7 +109,7 @@ def decomposed(at: Site, *args: object, **kwargs: object) -> Lowered:
         if isinstance(source, Result):
             return at.memory(source)
         assert isinstance(value, Value)
-        return value.memory or at.program.stored(value.tensor, packed(value.sizes))
+        return value.memory or at.program.stored(value.tensor, packed(value.sizes), value.sizes)
 
     def known_size(expr: Expr) -> Expr:
         size = at.build.lift(expr)

@@ -59,7 +59,7 @@ def rows_at(at: Site, offsets: Memory, total: Expr, limit: Expr | None = None, *
 
 
 def in_memory(at: Site, x: Value) -> Memory:
-    return x.memory or at.program.stored(x.tensor, packed(x.sizes))
+    return x.memory or at.program.stored(x.tensor, packed(x.sizes), x.sizes)
 
 
 def rows_of(at: Site, offsets: Value, total: Expr, limit: Expr | None = None) -> Rows:

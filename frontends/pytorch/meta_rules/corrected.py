@@ -67,6 +67,11 @@ def as_normalized(place: int = 0) -> Strides:
     return lambda recorder, sizes, args: as_image(place)(recorder, sizes, args) or contiguous_strides(sizes)
 
 
+def as_first(recorder: Trace, sizes: Shape, args: Sequence[object]) -> Sequence[Int] | None:
+    """The layout of a copy of the first argument."""
+    return elementwise_strides(recorder.env, [metadata_of(recorder, args[0])], sizes)
+
+
 def as_kept(recorder: Trace, sizes: Shape, args: Sequence[object]) -> Sequence[Int] | None:
     """The layout of a copy if the first argument is expanded: replacing a part of such a tensor does not keep its
     strides and gaps."""
@@ -91,6 +96,9 @@ LAID: Final[Mapping[torch._ops.OpOverload, tuple[Strides | None, ...]]] = {
     # the mean is expanded to the sizes of both
     aten.normal.Tensor_Tensor: (packed,),
     aten.huber_loss_backward.default: (packed,),
+    # of a contiguous copy
+    aten.log_sigmoid_forward.default: (packed, packed),
+    aten.log_sigmoid_backward.default: (as_first,),
     aten.nll_loss2d_forward.default: (packed, None),
     aten._linalg_svd.default: (by_columns, None, by_columns),
     aten.linalg_eig.default: (None, by_columns),

@@ -239,6 +239,12 @@ def is_by_row(metadata: Metadata) -> bool:
     return is_packed(metadata) and not is_ambiguously_channels_last(metadata)
 
 
+def is_expanded(metadata: Metadata) -> bool:
+    """Return True if a stride is 0, along an axis that may have more than one element."""
+    shape = metadata.shape
+    return any(is_number(stride, 0) and not is_number(size, 1) for size, stride in zip(shape, strides_of(shape)))
+
+
 def is_repeated(metadata: Metadata) -> bool:
     """Return True if all strides are 0 (fully expanded); TensorIterator then has no preferred order."""
     return all(is_number(stride, 0) for stride in strides_of(metadata.shape))

@@ -5,15 +5,19 @@
     (True, False)
 
 Torch's tag says which operators are elementwise. The operator itself determines the dtype of the result (`dtypes`); its
-sizes and strides follow from the operands (`layouts`). Torch's meta functions take ten times as long, and answer where
-kernels convert operands first, whose copies have other strides.
+sizes and strides follow from the operands (`layouts`). Torch's own comparison of strides takes ten times as long, and
+answers where kernels convert operands first, whose copies have other strides, or where axes of extent 1 matter. Meta
+functions of the operators are not asked: those with several steps in Python arrange each step's result anew.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import reduce
 from typing import Final
 
 import torch
+from torch._prims_common import compute_elementwise_output_strides
 
 from frontends.pytorch.meta_rules.dtypes import dtypes_of
 from frontends.pytorch.meta_rules.layouts import (
@@ -21,9 +25,12 @@ from frontends.pytorch.meta_rules.layouts import (
     elementwise_strides,
     is_ambiguously_channels_last,
     is_by_row,
+    is_expanded,
 )
 from frontends.pytorch.meta_rules.registry import metadata_of, packed
+from frontends.pytorch.symbolic.metadata import Metadata
 from frontends.pytorch.symbolic.tensor import Trace
+from shapes.symbolic.choices import Int
 
 aten: Final = torch.ops.aten
 
@@ -33,12 +40,10 @@ UNTAGGED: Final = (
     aten.softplus_backward,
 )  # fmt: skip
 """Elementwise operators without torch's tag."""
-REVERSED: Final = (aten.rsub.Tensor, aten.threshold_backward.default)
+REVERSED: Final = (aten.leaky_relu_backward.default, aten.rsub.Tensor, aten.threshold_backward.default)
 """Operators whose kernels take their operands in another order: the last one's strides have priority."""
 PACKED: Final = (aten.masked_fill.Scalar, aten.masked_fill.Tensor, aten.mvlgamma.default)
 """Operators with torch's tag whose result is contiguous, whatever the operands' layouts."""
-SUBTRACTIONS: Final = ("aten::sub", "aten::sub_", "aten::rsub")
-"""Operators whose kernels reject booleans; torch's meta functions take a boolean for a number."""
 
 
 def is_elementwise(func: torch._ops.OpOverload) -> bool:
@@ -58,7 +63,7 @@ def elementwise(func: torch._ops.OpOverload, recorder: Trace, *args: object, **k
     """The metadata of an elementwise operator's result; the index of the operand that it writes to.
 
     Raises:
-        RuntimeError: the operands do not broadcast to the one that is written to, or are booleans that are subtracted:
+        RuntimeError: the operands do not broadcast to the one that is written to, or no kernel takes their dtypes:
             torch's meta functions do not check.
     """
     operands = [metadata_of(recorder, value) for value in (*args, *kwargs.values()) if isinstance(value, torch.Tensor)]
@@ -67,26 +72,39 @@ def elementwise(func: torch._ops.OpOverload, recorder: Trace, *args: object, **k
         return NotImplemented
     if not ranked:
         return NotImplemented
-    if func._schema.name in SUBTRACTIONS and any(map(is_boolean, args[:2])):
-        # torch's own error
-        func(*[torch.ones((), dtype=each.dtype) if isinstance(each, torch.Tensor) else each for each in args])
     env, sizes = recorder.env, common_sizes(recorder.env, ranked)
     if func._schema.is_mutable:
         target = operands[0].shape
         if len(sizes) != len(target) or not all(a is b or env.guard_or_true(a == b) for a, b in zip(sizes, target)):
             raise RuntimeError(f"{func}: operands that broadcast to {tuple(sizes)} do not fit {tuple(target)}")
-    dtypes = dtypes_of(func, args, kwargs)
+    # kernels do not take all dtypes, but do not run without elements
+    hints = [size if isinstance(size, int) else env.hint(size) for size in sizes]
+    dtypes = dtypes_of(func, args, kwargs, on_cpu=ranked[0].device.type == "cpu" and all(hints))
     if dtypes is None:
         return NotImplemented
     if func._schema.is_mutable:
         return 0
     if all(map(is_by_row, ranked)):
         return packed(recorder, sizes, dtypes[0], ranked[0].device)
-    if any(is_ambiguously_channels_last(each) or each.dtype is not ranked[0].dtype for each in ranked):
-        return NotImplemented
-    strides = elementwise_strides(env, ranked if func not in REVERSED else ranked[::-1], sizes)
-    return NotImplemented if strides is None else recorder.kinds.laid(sizes, strides, 0, dtypes[0], ranked[0].device)
+    ordered, dtype = ranked if func not in REVERSED else ranked[::-1], dtypes[0]
+    assert dtype is not None
+    is_alike = all(each.dtype is ranked[0].dtype and not is_ambiguously_channels_last(each) for each in ranked)
+    # the copy of an expanded operand is not expanded
+    if is_alike and (dtype in (ranked[0].dtype, torch.bool) or not any(map(is_expanded, ranked))):
+        strides = elementwise_strides(env, ordered, sizes)
+        if strides is not None:
+            return recorder.kinds.laid(sizes, strides, 0, dtype, ranked[0].device)
+    return by_comparison(recorder, ordered, sizes, dtype, promoted=func is not aten.where.self)
 
 
-def is_boolean(value: object) -> bool:
-    return isinstance(value, bool) or (isinstance(value, torch.Tensor) and value.dtype is torch.bool)
+def by_comparison(
+    recorder: Trace, operands: Sequence[Metadata], sizes: Sequence[Int], dtype: torch.dtype, *, promoted: bool
+) -> Metadata:
+    """The metadata of a result by torch's own comparison of the operands' strides, with guards; operands of other
+    dtypes are `promoted` before."""
+    made, tensors = packed(recorder, sizes, dtype, operands[0].device), [each.on_meta() for each in operands]
+    common = reduce(torch.promote_types, [each.dtype for each in operands])
+    if promoted and not (common.is_complex and not dtype.is_complex):
+        tensors = [each.to(common if dtype is torch.bool else dtype) for each in tensors]
+    strides = compute_elementwise_output_strides(*[each.expand(made.sizes) for each in tensors])
+    return recorder.kinds.of(made.sizes, strides, 0, dtype, made.device)

@@ -9,12 +9,12 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch.utils._pytree import TreeSpec, tree_flatten
+from torch.utils._pytree import TreeSpec, tree_flatten, tree_unflatten, treespec_leaf
 
 from frontends.pytorch.recording.inputs import (
     STATIC,
@@ -134,3 +134,18 @@ def leaf_names(
             names.append(name)
     assert len(names) == count
     return names
+
+
+def unflatten(values: Iterable[object], structure: TreeSpec) -> Any:
+    """Assemble a pytree. A `torch.Size` stays one; torch's own function makes a tuple of it."""
+    return tree_unflatten(*_with_sizes(iter(values), structure))
+
+
+def _with_sizes(values: Iterator[object], structure: TreeSpec) -> tuple[list[object], TreeSpec]:
+    if structure.is_leaf():
+        return [next(values)], structure
+    if structure.type is torch.Size:
+        return [torch.Size([next(values) for _ in range(structure.num_leaves)])], treespec_leaf()
+    found = [_with_sizes(values, each) for each in structure.children()]
+    leaves = [leaf for each, _ in found for leaf in each]
+    return leaves, TreeSpec(structure.type, structure.context, [each for _, each in found])

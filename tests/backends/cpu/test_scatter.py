@@ -76,3 +76,17 @@ def test_gradients(mode: str, padding: int | None) -> None:
     assert not compiled.fallbacks
     text = compiled.explain(kernels=True)
     assert text.count("added_rows") == (1 + (mode == "sum")) * len(compiled.variants)
+
+
+@pytest.mark.parametrize("factor", [1, 0])
+def test_gradients_that_are_a_number(factor: int) -> None:
+    """Fails when rows that are all one number have no axes."""
+
+    def program(table: Tensor, indices: Tensor) -> Tensor:
+        return torch.autograd.grad((F.embedding(indices, table) * factor).sum(), table)[0]
+
+    compiled = compile(program, backend="cpu", dynamic=True)
+    for count in (3, 5, 0):
+        table, indices = torch.randn(9, 6, requires_grad=True), torch.randint(0, 9, (2, count))
+        assert torch.equal(compiled(table, indices), program(table, indices))
+    assert not compiled.fallbacks

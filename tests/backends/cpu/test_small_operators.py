@@ -158,8 +158,8 @@ def test_embedding(dtype):
     """A row is taken from another place, or an index out of range from any."""
     embed = operator(EMBEDDING)
     rows = torch.randn(9, 6).to(dtype)
-    for matrix in (rows, rows[:, :3], rows[::2], rows[:, ::2], rows[:0]):
-        for sizes in ((), (4,), (2, 3), (2, 1, 3), (0,), (2, 2, 1, 2)):
+    for matrix in (rows, rows[:, :3], rows[::2], rows[:, ::2], rows[:0], rows[:, :0]):
+        for sizes in ((), (4,), (2, 3), (2, 1, 3), (0,), (1, 0), (2, 2, 1, 2)):
             index = torch.randint(0, max(1, len(matrix)), sizes)
             for each in (index, index.int(), index.t() if index.dim() == 2 else index):
                 if not each.numel() or len(matrix):

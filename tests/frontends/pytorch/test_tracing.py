@@ -140,3 +140,16 @@ def test_a_size_that_may_be_dropped_is_a_branch(dim: object) -> None:
     """Fails when a trace for larger sizes is taken for one of size 1, where `squeeze` gives fewer axes."""
     variant = trace(lambda x: x.squeeze() if dim is None else x.squeeze(dim), (torch.ones(2, 3),))
     assert "x.shape[0] != 1" in map(str, variant.guards)
+
+
+def test_sizes_are_sizes() -> None:
+    """A `torch.Size` among the arguments or results becomes a tuple."""
+
+    def program(x: torch.Tensor, sizes: torch.Size) -> object:
+        return x.reshape(sizes.numel()), [sizes], {"all": torch.broadcast_shapes(sizes, (1,))}
+
+    x = torch.ones(2, 3)
+    variant = trace(program, (x, x.shape))
+    _, (sizes,), named = variant.assembled(variant.graph(x))
+    assert type(sizes) is type(named["all"]) is torch.Size
+    assert sizes == named["all"] == x.shape

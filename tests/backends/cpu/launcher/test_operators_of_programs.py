@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 import torch
 from torch.nn import functional as F
@@ -85,3 +87,38 @@ def test_large_operators_have_no_program_in_c():
     with torch.no_grad():
         graph(torch.randn(1 << 16, 6), WEIGHT, BIAS)
     assert graph.entry is None
+
+
+STEPS = {
+    "product": lambda x, w, b: x @ w @ w.t(),
+    "bias": lambda x, w, b: torch.addmm(b, x, w)[:, 2:],
+    "by itself": lambda x, w, b: (x @ x.t()).softmax(-1) @ x,
+    "turned": lambda x, w, b: (w[:, :6] @ x.t()).t(),
+    "attention": lambda x, w, b: attended(x, w, b).transpose(1, 2).flatten(2)[0, :, :6],
+    "rows": lambda x, w, b: F.embedding(torch.arange(x.shape[0]) % 3, w)[:, :6] + x,
+    "halves": lambda x, w, b: torch.cat([x[:, 3:], x[:, :3]], 1),
+}
+
+
+@needs_c
+@pytest.mark.parametrize("seed", range(4))
+def test_random_chains(seed):
+    """A temporary is overwritten before its last use, or a result by a later call."""
+    steps = Random(seed).choices(list(STEPS), k=5)
+
+    def chain(x, w, b):
+        found = [x]
+        for step in steps:
+            found.append(STEPS[step](found[-1], w, b).tanh())
+        return found[-1], found[2] + found[-1]
+
+    graph, kept = compiled(chain), []
+    layouts = (lambda x: x, lambda x: x.t().contiguous().t(), lambda x: x[:1].expand(x.shape))
+    with torch.no_grad():
+        for rows, layout in zip((3, 5, 4, 17, 130, 3), layouts * 2):
+            args = layout(torch.randn(rows, 6)), WEIGHT, BIAS
+            kept.append((graph(*args), chain(*args)))
+    for found, expected in kept:
+        for ours, eager in zip(found, expected, strict=True):
+            torch.testing.assert_close(ours, eager, atol=1e-3, rtol=1e-3)
+            assert ours.stride() == eager.stride()
