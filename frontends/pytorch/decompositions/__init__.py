@@ -20,8 +20,7 @@ from typing import Final
 from frontends.pytorch.decompositions.registry import COMPOSITES, composite, standing_in
 
 FAMILIES: Final = (
-    "linalg", "indexing", "statistics", "differences", "pooling", "transforms",
-    "reductions", "recurrent",
+    "linalg", "indexing", "differences", "pooling", "reductions", "recurrent",
 )  # fmt: skip
 
 for family in FAMILIES:

@@ -5,14 +5,13 @@ A `Base` is separate memory with its current value; a `Shared` is the whole of i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, TypeAlias
 
 import torch
 
 from frontends.pytorch.errors import Unsupported
-from frontends.pytorch.graphs.inverses import INVERSES
 from frontends.pytorch.meta_rules.layouts import is_packed
 from frontends.pytorch.recording.operations import (
     STATISTICS,
@@ -20,10 +19,13 @@ from frontends.pytorch.recording.operations import (
     Operation,
     Recording,
     Target,
+    bound,
     is_random,
     is_view,
+    is_written,
 )
 from frontends.pytorch.symbolic.metadata import Metadata
+from frontends.pytorch.symbolic.node import TorchValue
 from frontends.pytorch.symbolic.tensor import Result
 
 aten: Final = torch.ops.aten
@@ -76,9 +78,10 @@ class Values:
         if shared.version != shared.base.version:
             view = shared.view
             assert view is not None
-            source = self.current(shared.parent)
-            args = (source, *[self.argument(arg) for arg in view.args[1:]])
-            shared.result = self._emit(view.target, args, view, shared.place, shared.result.metadata)
+            args = (self.current(shared.parent), *[self.argument(arg) for arg in view.args[1:]])
+            shared.result = made = self.recording.result(shared.result.metadata)
+            pieces = [made if place == shared.place else None for place in range(len(view.outputs))]
+            self._add(view.target, args, self._named(view), pieces if isinstance(view.output, list) else made)
             shared.version = shared.base.version
         return shared.result
 
@@ -89,25 +92,15 @@ class Values:
             return [self.argument(item) for item in value]
         return value
 
-    def _emit(
-        self, target: Target, args: Sequence[Argument], like: Operation, place: int, metadata: Metadata | None
-    ) -> Result:
-        """Append an operator; returns its result, or one of its results by index."""
-        result = self.recording.result(metadata)
-        output: Argument = result
-        if isinstance(like.output, list):
-            output = [None] * len(like.output)
-            output[place] = result
-        named = self._named(like)
+    def _add(self, target: Target, args: Sequence[Argument], named: dict[str, Argument], output: Argument) -> None:
         self.operations.append(Operation(target, tuple(args), named, output, is_of_function=self._is_of_function))
-        return result
 
     def _named(self, operation: Operation) -> dict[str, Argument]:
         return {name: self.argument(value) for name, value in operation.kwargs.items()}
 
     def _call(self, target: Target, args: Sequence[Argument], metadata: Metadata | None, **named: Argument) -> Result:
         result = self.recording.result(metadata)
-        self.operations.append(Operation(target, tuple(args), named, result, is_of_function=self._is_of_function))
+        self._add(target, args, named, result)
         return result
 
     # ------------------------------------------------------------------ operators
@@ -139,22 +132,21 @@ class Values:
 
     def _mutation(self, operation: Operation) -> None:
         schema = operation.target._schema
-        given = dict(zip([argument.name for argument in schema.arguments], operation.args)) | operation.kwargs
-        written = [a.name for a in schema.arguments if a.alias_info is not None and a.alias_info.is_write]
-        is_view_of_itself = torch.Tag.inplace_view in operation.target.tags
-        if is_view_of_itself or len(written) != 1 or not isinstance(given.get(written[0]), Result):
-            raise Unsupported(f"{operation.target} mutates its argument and has no functional variant")
-        target = self.tensor(given[written[0]])
-        kind = given[written[0]].metadata
-        out = next(argument for argument in schema.arguments if argument.name == written[0]).is_out
-        plain = without_out(operation.target) if out else without_underscore(operation.target)
-        if plain is None:
-            raise Unsupported(f"{operation.target} mutates its argument and has no functional variant")
+        written = [each for each in bound(operation.target, operation.args, operation.kwargs) if is_written(each[0])]
+        refused = Unsupported(f"{operation.target} mutates its argument and has no functional variant")
+        if len(written) != 1 or torch.Tag.inplace_view in operation.target.tags:
+            raise refused
+        changed, tensor = written[0]
+        plain = (without_out if changed.is_out else without_underscore)(operation.target)
+        if plain is None or not isinstance(tensor, Result):
+            raise refused
+        target, kind, out = self.tensor(tensor), tensor.metadata, changed.is_out
+        assert kind is not None
         if is_random(operation) and not is_packed(kind):
             # numbers are drawn in memory order
             raise Unsupported(f"{operation.target} draws random numbers into a tensor that is not contiguous")
         args = [self.argument(arg) for arg in operation.args]
-        named = {name: value for name, value in self._named(operation).items() if not (out and name == written[0])}
+        named = {name: value for name, value in self._named(operation).items() if not (out and name == changed.name)}
         defaults = {argument.name: argument for argument in schema.arguments if argument.has_default_value()}
         for place, argument in enumerate(plain._schema.arguments):
             if place >= len(args) and argument.name in defaults and argument.name not in named:
@@ -275,3 +267,66 @@ def without_out(target: torch._ops.OpOverload) -> torch._ops.OpOverload | None:
         if not found._schema.is_mutable and [(a.name, str(a.type)) for a in found._schema.arguments] == wanted:
             return found
     return None
+
+
+# ---------------------------------------------------------------------- inverses of views
+
+Rest: TypeAlias = list[Argument]
+Pieces: TypeAlias = Sequence[Sequence[TorchValue]]
+Form: TypeAlias = tuple[Target, tuple[Argument, ...]]
+Inverse: TypeAlias = Callable[[Result, Result, Rest, Pieces, Metadata], Form]
+
+
+def _with(target: Target) -> Inverse:
+    """The inverse of a permutation that this operator gives for the view's own arguments."""
+    return lambda before, value, rest, pieces, metadata: (target, (value, *rest))
+
+
+def _into(target: Target) -> Inverse:
+    """An operator that replaces the view's elements in the old value."""
+    return lambda before, value, rest, pieces, metadata: (target, (before, value, *rest))
+
+
+def _reshaped(before: Result, value: Result, rest: Rest, pieces: Pieces, metadata: Metadata) -> Form:
+    return aten.reshape.default, (value, [_number(size) for size in metadata.sizes])
+
+
+def _permuted(before: Result, value: Result, rest: Rest, pieces: Pieces, metadata: Metadata) -> Form:
+    order = [axis % len(rest[0]) for axis in rest[0]]
+    return aten.permute.default, (value, [order.index(axis) for axis in range(len(order))])
+
+
+def _unbound(before: Result, value: Result, rest: Rest, pieces: Pieces, metadata: Metadata) -> Form:
+    return aten.select_scatter.default, (before, value, rest[0] if rest else 0, len(pieces) - 1)
+
+
+def _split(before: Result, value: Result, rest: Rest, pieces: Pieces, metadata: Metadata) -> Form:
+    """Replace one piece between those before and after it."""
+    axis = rest[1] if len(rest) > 1 else 0
+    start: TorchValue = 0
+    for sizes in pieces[:-1]:
+        start = start + sizes[axis]
+    end = start + pieces[-1][axis]
+    return aten.slice_scatter.default, (before, value, axis, _number(start), _number(end))
+
+
+def _number(size: TorchValue) -> Argument:
+    return size if isinstance(size, int) else size.node
+
+
+INVERSES: Final[Mapping[object, Inverse]] = {
+    **dict.fromkeys((aten.alias.default, aten.detach.default), _with(aten.alias.default)),
+    **dict.fromkeys((aten.view.default, aten._unsafe_view.default, aten._reshape_alias.default), _reshaped),
+    **dict.fromkeys((aten.squeeze.default, aten.squeeze.dim, aten.squeeze.dims, aten.unsqueeze.default), _reshaped),
+    aten.t.default: _with(aten.t.default),
+    aten.transpose.int: _with(aten.transpose.int),
+    aten.permute.default: _permuted,
+    aten.slice.Tensor: _into(aten.slice_scatter.default),
+    aten.select.int: _into(aten.select_scatter.default),
+    aten.diagonal.default: _into(aten.diagonal_scatter.default),
+    aten.as_strided.default: _into(aten.as_strided_scatter.default),
+    aten.unbind.int: _unbound,
+    **dict.fromkeys((aten.split.Tensor, aten.split_with_sizes.default), _split),
+}
+"""For each view: a function from the base's old value, the view's new value, the view's arguments and the sizes of the
+pieces up to this one, to the base's new value."""

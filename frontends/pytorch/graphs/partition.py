@@ -21,7 +21,7 @@ least work is taken. After "Dissecting tensor programs for activation recomputat
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Container, Iterable, Iterator, Sequence
+from collections.abc import Collection, Container, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from functools import reduce
 from typing import TYPE_CHECKING, Final
@@ -137,7 +137,7 @@ def computed_again(
             continue
         if functions := FUNCTIONS.get(maker.target):
             network.add_edge(FORWARD, (result, IN), capacity=functions * weight(env, result))
-        for source in sources(maker):
+        for source in results_of(maker.arguments):
             network.add_edge((source, OUT), (result, IN))
             if source not in seen:
                 seen[source] = None
@@ -150,7 +150,7 @@ def computed_again(
     needed = dict.fromkeys([result for result in read if result not in kept])
     for result in (todo := list(needed)):
         again.add(id(makers[result]))
-        for source in sources(makers[result]):
+        for source in results_of(makers[result].arguments):
             if source not in kept and source not in needed:
                 needed[source] = None
                 todo.append(source)
@@ -190,13 +190,8 @@ def given_to_calls(forward: Sequence[Operation], lowered: Container[object]) -> 
     found: set[Result] = set()
     for operation in reversed(forward):
         if operation.target not in lowered or is_view(operation.target) and found.intersection(operation.outputs):
-            found.update(sources(operation))
+            found.update(results_of(operation.arguments))
     return found
-
-
-def sources(operation: Operation) -> Iterator[Result]:
-    """The tensor arguments of an operator."""
-    return results_of(operation.arguments)
 
 
 def is_cheap(operation: Operation) -> bool:

@@ -27,7 +27,6 @@ from frontends.pytorch.recording.operations import (
     Operation,
     Recording,
     draws_numbers,
-    follow,
     is_custom,
     is_view,
     results_of,
@@ -51,7 +50,6 @@ class ValueNumbers:
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
         self._done = 0
-        self._roots: dict[Result, Result] = {}
         self._numbers: dict[Result, int] = {}
         self._known: dict[Hashable, int] = {}
         self._writes: dict[Result, int] = {}
@@ -78,18 +76,17 @@ class ValueNumbers:
         number = self._numbers.get(result)
         if number is None:
             number = self._numbers[result] = self._known.setdefault(result, len(self._known))
-        root = self._roots.get(result, result)
+        root = self._recording.base(result)
         return number, self._writes.get(root, -1) if root in self._made else self._outside
 
     def _number(self, place: int, operation: Operation) -> None:
-        follow(operation, self._roots)
         is_mutable = operation.target._schema.is_mutable
         if not is_mutable and not is_view(operation.target):
             self._made.update(results_of(operation.output))
         if is_mutable or operation.target in STATISTICS:
             written, read = written_and_read(operation)
             for each in written if is_mutable else read:
-                root = self._roots.get(each, each)
+                root = self._recording.base(each)
                 self._writes[root] = place
                 if root not in self._made:
                     self._outside = place
