@@ -112,12 +112,10 @@ def computed_again(
     in_memory = given_to_calls(forward, lowered)
     makers = {output: each for each in forward for output in each.outputs if isinstance(output, Result)}
 
-    def is_moved(result: Result, maker: Operation | None) -> bool:
-        """Return True if kernels write it only for the backward."""
-        return maker is not None and is_cheap(maker) and not is_view(maker.target) and result not in in_memory
-
     def factor(result: Result, maker: Operation | None) -> int:
-        return WRITTEN_FOR_IT if is_moved(result, maker) else 1
+        """The factor for a result: another one if kernels write it only for the backward."""
+        is_moved = maker is not None and is_cheap(maker) and not is_view(maker.target) and result not in in_memory
+        return WRITTEN_FOR_IT if is_moved else 1
 
     network = networkx.DiGraph()
     network.add_nodes_from((FORWARD, BACKWARD))

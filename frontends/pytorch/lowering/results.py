@@ -6,8 +6,10 @@ materializes the expression.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from collections.abc import Set as AbstractSet
+
+import torch
 
 from backends.loops.affine import Affine, affine_sum
 from backends.loops.channels_last import channels_last_strides, is_channels_last
@@ -17,7 +19,6 @@ from backends.loops.operations import DTYPES
 from backends.loops.program import Call, Program
 from frontends.pytorch.errors import Unsupported
 from frontends.pytorch.lowering.devices import Brought, Places
-from frontends.pytorch.lowering.layouts import laid_out
 from frontends.pytorch.lowering.registry import sizes_of
 from frontends.pytorch.lowering.values import Value
 from frontends.pytorch.symbolic.metadata import Metadata, name_of
@@ -206,3 +207,12 @@ class Results:
 
     def offset(self, kind: Metadata) -> Expr:
         return sizes_of((kind.offset,), self.build)[0]
+
+
+def laid_out(rank: int) -> Callable[..., torch.Tensor]:
+    """A copy with the sizes and strides that follow the tensor among the arguments."""
+
+    def copied(x: torch.Tensor, *layout: int) -> torch.Tensor:
+        return torch.empty_strided(layout[:rank], layout[rank:], dtype=x.dtype, device=x.device).copy_(x)
+
+    return copied

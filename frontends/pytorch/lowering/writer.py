@@ -22,8 +22,7 @@ from frontends.pytorch.errors import Unsupported
 from frontends.pytorch.graphs.form import Form
 from frontends.pytorch.graphs.graph import are_bound, due, is_symbol, prediction_of
 from frontends.pytorch.lowering.devices import place_of
-from frontends.pytorch.lowering.images import begins, images_of
-from frontends.pytorch.lowering.layouts import FRESH, INTO, SURE
+from frontends.pytorch.lowering.layouts import FRESH, INTO, SURE, begins, images_of
 from frontends.pytorch.lowering.numbers import Numbers
 from frontends.pytorch.lowering.registry import BINDING, LOWERINGS, VIEWS, Declined, Site, in_order, symbolic_sizes_of
 from frontends.pytorch.lowering.results import Results
@@ -71,7 +70,8 @@ class Writer:
             self._bound.add(atom)
         self._checks()
         for operation in self.form.operations:
-            self._look_ahead(operation)
+            if is_view(operation.target):
+                self.results.views |= dict.fromkeys(operation.outputs, operation.args[0])
         self._returned = {self.results.root(output) for output in self.form.outputs if isinstance(output, Result)}
         changes = [each for each in self.form.operations if each.target is aten.copy_.default]
         for operation in self.form.operations:
@@ -105,11 +105,6 @@ class Writer:
     def _known(self, size: Expr) -> None:
         if is_symbol(size):
             self._bound.update(size.symbols)
-
-    def _look_ahead(self, operation: Operation) -> None:
-        """Record which results are views."""
-        if is_view(operation.target):
-            self.results.views |= dict.fromkeys(operation.outputs, operation.args[0])
 
     # ------------------------------------------------------------------ values
 

@@ -70,10 +70,24 @@ def _made(
     if not torch.backends.mkl.is_available():
         return recorder.kinds.laid(sizes, None, 0, dtype, given.device)
     rank = len(sizes)
-    others = _by_stride(given, [axis for axis in range(rank) if axis not in along])
+    others = _by_stride(given, _partitioned(rank, along))
     steps: list[Int] = [1] * rank
     step: Int = 1
     for axis in reversed([*others, *along]):
         steps[axis] = step
         step = step * sizes[axis]
     return recorder.kinds.laid(sizes, steps, 0, dtype, given.device)
+
+
+def _partitioned(rank: int, along: Sequence[int]) -> list[int]:
+    """The axes that are not transformed, in the order of `std::partition`: it is not stable, which matters for equal
+    strides."""
+    left, found = list(range(rank)), []
+    while left:
+        axis = left.pop(0)
+        if axis in along:
+            # the last one of the others takes its place
+            left = left[: max([place + 1 for place, other in enumerate(left) if other not in along], default=0)]
+            axis = left.pop() if left else -1
+        found.append(axis)
+    return [axis for axis in found if axis >= 0]

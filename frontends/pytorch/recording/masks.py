@@ -36,7 +36,7 @@ aten: Final = torch.ops.aten
 @special(aten.index_put_.default, aten.index_put.default)
 def write_through_mask(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords) -> object:
     """Record a select if one mask is the only index, and the value has no axis for the selected elements."""
-    self, indices, values, accumulate = arguments(*args, **kwargs)
+    self, indices, values, accumulate = (*args, False)[:4]
     self, values = recorder.lift(self), recorder.lift(values)
     masks = [index for index in indices if index is not None]
     if len(masks) != 1 or masks[0].dtype is not torch.bool or values.dtype is not self.dtype:
@@ -65,13 +65,6 @@ def write_through_mask(recorder: Recorder, func: torch._ops.OpOverload, args: Ar
     if result.metadata is self.metadata:
         return result
     return run(aten.copy_.default, (run(aten.clone.default, (self,), {}), result), {})
-
-
-def arguments(
-    self: torch.Tensor, indices: Sequence[torch.Tensor | None], values: torch.Tensor, accumulate: bool = False
-) -> tuple[torch.Tensor, Sequence[torch.Tensor | None], torch.Tensor, bool]:
-    """Bind the operator's arguments."""
-    return self, indices, values, accumulate
 
 
 def packed(recorder: Recorder, mask: Traced) -> Traced:
