@@ -46,9 +46,8 @@ from shapes.errors import UndecidedGuard
 from shapes.origin import StackWalk
 from shapes.symbolic.numbers import SymInt
 
-for name in ("masks", "torch_functions"):
-    # they register themselves
-    importlib.import_module(f"frontends.pytorch.recording.{name}")
+# they register themselves
+importlib.import_module("frontends.pytorch.recording.torch_functions")
 
 TORCH: Final = os.path.dirname(torch.__file__) + os.sep
 EXPECT: Final = "expect_true("

@@ -42,11 +42,6 @@ def max_pool1d(
     return pooled if is_followed or self.device.type != "cpu" else pooled.contiguous()
 
 
-def is_contiguous(tensor: Tensor) -> bool:
-    """Return True if a traced tensor is known to be contiguous."""
-    return type(tensor) is Traced and is_packed(tensor.metadata)
-
-
 def adaptive_average(operator: torch._ops.OpOverload, whole: torch._ops.OpOverload, axes: int) -> None:
     """Adaptive average pooling, a mean if there is one window, as in torch.
 
@@ -56,7 +51,7 @@ def adaptive_average(operator: torch._ops.OpOverload, whole: torch._ops.OpOverlo
     def pool(self: Tensor, output_size: Sequence[int | torch.SymInt]) -> object:
         if any(type(size) is not int for size in output_size):
             return whole(self, output_size)
-        if all(size == 1 for size in output_size) and is_contiguous(self):
+        if all(size == 1 for size in output_size) and type(self) is Traced and is_packed(self.metadata):
             return self.mean(list(range(-axes, 0)), keepdim=True)
         return operator._op_dk(DispatchKey.CompositeImplicitAutograd, self, output_size)
 

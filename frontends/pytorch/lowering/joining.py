@@ -91,7 +91,6 @@ PARTS: Final[dict[object, Callable[..., Value]]] = {
     aten.slice_scatter.default: slice_,
     aten.select_scatter.default: select,
     aten.slice_backward.default: slice_,
-    aten.select_backward.default: select,
 }
 """The views that these operators write to."""
 
@@ -110,16 +109,10 @@ def slice_backward(
     at: Site, grad: Value, sizes: object, axis: int, start: Size, end: object, step: int
 ) -> Value:
     if step != 1:
-        return view_backward(at, grad, sizes, axis, start, end, step)
+        return scatter(at, at.full(0), grad, axis, start, end, step)
     axis %= len(at.sizes)
     first = first_of(at, at.sizes[axis], start)
     return _within(at, at.full(0), grad.cast(at.dtype), axis, first, at.sizes[axis])
-
-
-@lowering(aten.select_backward.default)
-def view_backward(at: Site, grad: Value, sizes: object, *place: object) -> Value:
-    """The gradient of a view: the given one in its place, zeros elsewhere."""
-    return scatter(at, at.full(0), grad, *place)
 
 
 @lowering(aten.roll.default)

@@ -251,8 +251,3 @@ def to_copy(at: Site, x: Value, **options: object) -> Value:
 @lowering(aten.copy.default)
 def copied_into(at: Site, x: Value, source: Value, non_blocking: bool = False) -> Value:
     return at.operand(source.rounded(at.dtype))
-
-
-@lowering(aten.fill.Scalar, aten.fill.Tensor)
-def fill(at: Site, x: Value, value: Argument) -> Value:
-    return at.operand(value)

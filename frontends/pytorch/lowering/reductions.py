@@ -25,9 +25,7 @@ def sum_(at: Site, x: Value, axes: object = None, keepdim: bool = False, *, dtyp
 
 @lowering(aten.mean.dim, aten.mean.default)
 def mean(at: Site, x: Value, axes: object = None, keepdim: bool = False, *, dtype: object = None) -> Value:
-    x = x.cast(computed_as(at.dtype))
-    axes = axes_of(axes, x.rank)
-    return x.mean(axes, keepdim=keepdim)
+    return x.cast(computed_as(at.dtype)).mean(axes_of(axes, x.rank), keepdim=keepdim)
 
 
 @lowering(aten.prod.default, aten.prod.dim_int)

@@ -64,9 +64,7 @@ def elementwise(func: torch._ops.OpOverload, recorder: Trace, *args: object, **k
     """
     operands = [metadata_of(recorder, value) for value in (*args, *kwargs.values()) if isinstance(value, torch.Tensor)]
     ranked = [operand for operand in operands if operand.sizes] or operands
-    if any(each.device != ranked[0].device for each in ranked):
-        return NotImplemented
-    if not ranked:
+    if not ranked or any(each.device != ranked[0].device for each in ranked):
         return NotImplemented
     if func._schema.name in SUBTRACTIONS and any(map(is_boolean, args[:2])):
         # torch's own error
