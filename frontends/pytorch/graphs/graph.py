@@ -87,10 +87,6 @@ class Sizes:
             self._leaves.append(atom)
             self.bound[atom] = read
 
-    def is_bound(self, e: Expr) -> bool:
-        """Return True if every symbol of an expression is bound."""
-        return are_bound(e.symbols, self.bound)
-
     def number(self, value: SymInt | SymFloat | SymBool | float) -> fx.Node | float:
         """The node of a number, created on demand."""
         if isinstance(value, SymBool):
@@ -279,7 +275,7 @@ class GraphBuilder:
         if not isinstance(number, torch.SymInt):
             return number
         expr = number.node.value.expr
-        return self.sizes.expression(expr) if self.sizes.is_bound(expr) else None
+        return self.sizes.expression(expr) if are_bound(expr.symbols, self.sizes.bound) else None
 
     def _bind_number(self, node: fx.Node, number: Node) -> None:
         (atom,) = symbols_of(number.value)
@@ -347,12 +343,7 @@ def conditions_of(check: RuntimeAssert) -> Iterator[Condition]:
             yield check.domain, "cannot convert float to integer", OverflowError
         else:
             yield check.domain, "division by zero", ZeroDivisionError
-    yield check.prop, check_text(check), check.error
-
-
-def check_text(check: RuntimeAssert) -> str:
-    """The message of a failing runtime check: the condition, the program's message, and its line."""
-    return f"{check}  ({check.origin})" if check.origin is not None else str(check)
+    yield check.prop, f"{check}  ({check.origin})" if check.origin is not None else str(check), check.error
 
 
 def is_symbol(expr: Expr) -> bool:

@@ -26,7 +26,7 @@ def cat(at: Site, tensors: list[Value], axis: int = 0) -> Value:
     rank = len(at.sizes)
     axis %= rank
     pieces = [x for x in tensors if x.rank == rank]
-    if any(x.rank != rank and not _is_nothing(x) for x in tensors):
+    if any(x.rank != 1 or not is_zero(x.sizes[0]) for x in tensors if x.rank != rank):
         raise Declined
     start = at.build.zero
     bounds: list[Expr] = []
@@ -47,10 +47,6 @@ def _joined(at: Site, pieces: list[Value], axis: int, bounds: list[Expr]) -> Val
     if len(tensors) == 1:
         return Value(at.build, tensors[0], at.sizes)
     return Value(at.build, at.build.concat(tensors, axis, tuple(bounds), at.sizes), at.sizes)
-
-
-def _is_nothing(x: Value) -> bool:
-    return x.rank == 1 and x.sizes[0].is_constant and x.sizes[0].constant == 0
 
 
 def _with(sizes: tuple[Expr, ...], axis: int, size: Expr) -> tuple[Expr, ...]:

@@ -178,15 +178,12 @@ class Results:
 
     def has_layout(self, value: Value, kind: Metadata) -> bool:
         """Return True if a value is materialized with its metadata's strides."""
-        return value.memory is not None and self._lies(value.memory, self.strides(kind))
-
-    def _lies(self, memory: Memory, strides: tuple[Expr, ...]) -> bool:
-        for axis, (size, stride) in enumerate(zip(memory.sizes, strides)):
-            if size.is_constant and size.constant in (0, 1):
-                continue
-            if not self.build.decisions.equal(memory.offset.coefficient(axis) or self.build.zero, stride):
-                return False
-        return True
+        memory = value.memory
+        return memory is not None and all(
+            size.is_constant and size.constant in (0, 1)
+            or self.build.decisions.equal(memory.offset.coefficient(axis) or self.build.zero, stride)
+            for axis, (size, stride) in enumerate(zip(memory.sizes, self.strides(kind)))
+        )
 
     def read_by(self, tensor: Tensor) -> AbstractSet[Result | None]:
         """The owners of the memory that an expression reads."""

@@ -67,7 +67,6 @@ if TYPE_CHECKING:
 
 aten: Final = torch.ops.aten
 
-
 CHANGED: Final = "a conjugate or a negative, which is a view, is changed in place, or what it is a view of"
 RETURNED: Final = "a conjugate or a negative is returned, which is a view that is marked as one"
 OF_SLICES: Final = "torch::autograd::CopySlices"
@@ -183,7 +182,12 @@ READING_FIRST: Final = frozenset((aten.fill_.Tensor,))
 
 
 def find_overlaps(recording: Recording) -> None:
-    """Record the mutations that may overlap their operands, or write an element twice: they have no functional form."""
+    """Record the mutations that may overlap their operands, or write an element twice: they have no functional form.
+
+    Torch's kernels reject some overlaps, and do not check tensors with gaps: a kernel then reads elements that it has
+    written, in an unspecified order. Functionalized kernels read everything before they write. So they are used only if
+    nothing else of the written tensor's memory is read, or exactly the written elements one by one.
+    """
     strided: set[Result] = set()
     for operation in recording.operations:
         target = operation.target

@@ -220,7 +220,7 @@ class Contents:
         elif operation.target is aten.unbind.int:
             # of the last element something else may be known
             place = -1 if producer.index + 1 == self._length(operation.args[0], 0) else producer.index
-            found = FACTS["select"](self._shape(operation.args[0], producer), producer_dim(operation), place)
+            found = FACTS["select"](self._shape(operation.args[0], producer), (*operation.args[1:], 0)[0], place)
         elif operation.target in NAMES:
             found = self._ruled(NAMES[operation.target], producer)
         else:
@@ -338,10 +338,6 @@ def wraps(operation: Operation, dtype: torch.dtype) -> bool:
         return dtype is not source and source is not torch.bool and (source, dtype) != (torch.int32, torch.int64)
     is_sum = operation.target in (*OPERATORS["sum"], *OPERATORS["cumsum"])
     return is_sum and dtype is not torch.int64
-
-
-def producer_dim(operation: Operation) -> int:
-    return operation.args[1] if len(operation.args) > 1 else 0
 
 
 @cache

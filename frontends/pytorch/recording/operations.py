@@ -98,15 +98,11 @@ def draws_numbers(func: torch._ops.OpOverload) -> bool:
 
 
 def is_random(operation: Operation) -> bool:
-    """Return True if an operator draws random numbers."""
-    return draws_numbers(operation.target) and not _drops_nothing(operation)
-
-
-def _drops_nothing(operation: Operation) -> bool:
-    """Return True if an operator with dropout has probability 0, as a single recurrent layer."""
-    places = {argument.name: place for place, argument in enumerate(operation.target._schema.arguments)}
-    place = places.get("dropout")
-    return place is not None and place < len(operation.args) and operation.args[place] == 0.0
+    """Return True if an operator draws random numbers; with dropout of probability 0, a recurrent layer does not."""
+    if not draws_numbers(operation.target):
+        return False
+    given = bound(operation.target, operation.args, operation.kwargs)
+    return not any(argument.name == "dropout" and value == 0.0 for argument, value in given)
 
 
 @dataclass(frozen=True, slots=True)
