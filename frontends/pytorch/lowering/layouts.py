@@ -9,7 +9,7 @@ pooling operators.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 import torch
@@ -55,12 +55,7 @@ FRESH: Final = frozenset(
     ]
 )
 """Operators whose results alias neither their arguments nor each other; the arguments determine the layout."""
-INTO: Final[dict[object, Callable[..., torch.Tensor]]] = {
-    aten.mm.default: torch.mm,
-    aten.bmm.default: torch.bmm,
-    aten.addmm.default: torch.addmm,
-    aten.baddbmm.default: torch.baddbmm,
-}
+INTO: Final = {getattr(aten, name).default: getattr(torch, name) for name in ("mm", "bmm", "addmm", "baddbmm")}
 """Operators with fresh results whose `out` variants are as fast."""
 SURE: Final = frozenset(
     [
