@@ -27,14 +27,12 @@ from torch.utils._pytree import tree_flatten
 from frontends.pytorch.errors import ConstraintViolation, TraceError, located
 from frontends.pytorch.graphs.joint import differentiate
 from frontends.pytorch.graphs.outputs import Outputs, related
-from frontends.pytorch.recording.aliasing import settle
+from frontends.pytorch.recording.aliasing import READS_OFFSET, find_overlaps, settle
 from frontends.pytorch.recording.arguments import known_arguments, unflatten, with_offset
 from frontends.pytorch.recording.callers import brought_back, check_given, refuse_gradients, versions_of
 from frontends.pytorch.recording.inputs import Dynamic, Dynamism
 from frontends.pytorch.recording.marked import refuse_negatives
-from frontends.pytorch.recording.overlap import find_overlaps
 from frontends.pytorch.recording.randomness import saving_plainly
-from frontends.pytorch.recording.reach import READS_OFFSET
 from frontends.pytorch.recording.recorder import Recorder
 from frontends.pytorch.recording.torch_internals import replaced
 from frontends.pytorch.source_location import checks_of_truth, tested_truth
@@ -48,9 +46,8 @@ from shapes.errors import UndecidedGuard
 from shapes.origin import StackWalk
 from shapes.symbolic.numbers import SymInt
 
-for name in ("masks", "torch_functions"):
-    # they register themselves
-    importlib.import_module(f"frontends.pytorch.recording.{name}")
+# they register themselves
+importlib.import_module("frontends.pytorch.recording.torch_functions")
 
 TORCH: Final = os.path.dirname(torch.__file__) + os.sep
 EXPECT: Final = "expect_true("

@@ -19,10 +19,7 @@ from typing import Final
 
 from frontends.pytorch.decompositions.registry import COMPOSITES, composite, standing_in
 
-FAMILIES: Final = (
-    "linalg", "indexing", "statistics", "differences", "pooling", "transforms",
-    "reductions", "recurrent",
-)  # fmt: skip
+FAMILIES: Final = ("linalg", "indexing", "differences", "reductions", "recurrent")
 
 for family in FAMILIES:
     importlib.import_module(f"frontends.pytorch.decompositions.{family}")

@@ -9,7 +9,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final, TypeAlias
 
 import torch
@@ -18,6 +19,8 @@ from frontends.pytorch.decompositions.registry import composite
 
 aten: Final = torch.ops.aten
 Tensor: TypeAlias = torch.Tensor
+Part: TypeAlias = Callable[[int, int | None], Tensor]
+"""A slice of one axis."""
 
 
 @composite(
@@ -41,52 +44,39 @@ def gradient(
     torch._check(
         len(axes) == len(distances), lambda: "torch.gradient expected spacing to have an entry for each axis"
     )
-    return [
-        (_unevenly if isinstance(distance, torch.Tensor) else _evenly)(self, axis, distance, edge_order)
-        for axis, distance in zip(axes, distances)
-    ]
-
-
-def _checked(self: Tensor, axis: int, edge_order: int) -> None:
     torch._check(edge_order in (1, 2), lambda: "torch.gradient only supports edge_order=1 and edge_order=2.")
-    torch._check(
-        self.shape[axis] >= edge_order + 1,
-        lambda: "torch.gradient expected each dimension size to be at least edge_order+1",
-    )
+    found = []
+    for axis, distance in zip(axes, distances):
+        size, part = self.shape[axis], partial(aten.slice, self, axis)
+        torch._check(
+            size >= edge_order + 1,
+            lambda: "torch.gradient expected each dimension size to be at least edge_order+1",
+        )
+        if not isinstance(distance, torch.Tensor):
+            found.append(torch.cat(_evenly(part, edge_order), axis) / distance)
+            continue
+        torch._check(
+            distance.dim() == 1, lambda: "torch.gradient expected each element of spacing to have one dimension"
+        )
+        torch._check(
+            distance.shape[0] == size,
+            lambda: "torch.gradient expected each spacing tensor to have as many elements as its axis",
+        )
+        along = tuple([slice(None) if each == axis else None for each in range(self.dim())])
+        found.append(torch.cat(_unevenly(part, partial(aten.slice, distance.diff()[along], axis), edge_order), axis))
+    return found
 
 
-def _evenly(self: Tensor, axis: int, distance: float, edge_order: int) -> Tensor:
-    _checked(self, axis, edge_order)
-
-    def part(start: int, end: int | None) -> Tensor:
-        return aten.slice(self, axis, start, end)
-
+def _evenly(part: Part, edge_order: int) -> list[Tensor]:
     middle = (part(2, None) - part(0, -2)) / 2.0
     if edge_order == 1:
-        first, last = part(1, 2) - part(0, 1), part(-1, None) - part(-2, -1)
-    else:
-        first = -0.5 * part(2, 3) + 2 * part(1, 2) - 1.5 * part(0, 1)
-        last = 0.5 * part(-3, -2) - 2 * part(-2, -1) + 1.5 * part(-1, None)
-    return torch.cat([first, middle, last], axis) / distance
+        return [part(1, 2) - part(0, 1), middle, part(-1, None) - part(-2, -1)]
+    first = -0.5 * part(2, 3) + 2 * part(1, 2) - 1.5 * part(0, 1)
+    return [first, middle, 0.5 * part(-3, -2) - 2 * part(-2, -1) + 1.5 * part(-1, None)]
 
 
-def _unevenly(self: Tensor, axis: int, places: Tensor, edge_order: int) -> Tensor:
-    _checked(self, axis, edge_order)
-    torch._check(places.dim() == 1, lambda: "torch.gradient expected each element of spacing to have one dimension")
-    torch._check(
-        places.shape[0] == self.shape[axis],
-        lambda: "torch.gradient expected each spacing tensor to have as many elements as its axis",
-    )
-
-    def part(start: int, end: int | None) -> Tensor:
-        return aten.slice(self, axis, start, end)
-
-    steps = places.diff()
-
-    def step(start: int, end: int | None) -> Tensor:
-        along = [slice(None) if each == axis else None for each in range(self.dim())]
-        return aten.slice(steps, 0, start, end)[tuple(along)]
-
+def _unevenly(part: Part, step: Part, edge_order: int) -> list[Tensor]:
+    """The differences; `step` has the distances of neighbors."""
     before, after = step(0, -1), step(1, None)
     both = before + after
     middle = (
@@ -96,17 +86,17 @@ def _unevenly(self: Tensor, axis: int, places: Tensor, edge_order: int) -> Tenso
     )
     if edge_order == 1:
         first, last = (part(1, 2) - part(0, 1)) / step(0, 1), (part(-1, None) - part(-2, -1)) / step(-1, None)
-    else:
-        one, two = step(0, 1), step(1, 2)
-        first = (
-            part(0, 1) * (-(2.0 * one + two) / (one * (one + two)))
-            + part(1, 2) * ((one + two) / (one * two))
-            + part(2, 3) * (-one / (two * (one + two)))
-        )
-        one, two = step(-2, -1), step(-1, None)
-        last = (
-            part(-3, -2) * (two / (one * (one + two)))
-            + part(-2, -1) * (-(one + two) / (one * two))
-            + part(-1, None) * ((2.0 * two + one) / (two * (one + two)))
-        )
-    return torch.cat([first, middle, last], axis)
+        return [first, middle, last]
+    one, two = step(0, 1), step(1, 2)
+    first = (
+        part(0, 1) * (-(2.0 * one + two) / (one * (one + two)))
+        + part(1, 2) * ((one + two) / (one * two))
+        + part(2, 3) * (-one / (two * (one + two)))
+    )
+    one, two = step(-2, -1), step(-1, None)
+    last = (
+        part(-3, -2) * (two / (one * (one + two)))
+        + part(-2, -1) * (-(one + two) / (one * two))
+        + part(-1, None) * ((2.0 * two + one) / (two * (one + two)))
+    )
+    return [first, middle, last]

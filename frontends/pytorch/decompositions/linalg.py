@@ -1,4 +1,4 @@
-"""Decompositions of matrix products and norms.
+"""Decompositions of matrix products, norms and covariance.
 
     >>> import torch
     >>> from frontends.pytorch import trace
@@ -9,12 +9,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
+from functools import cache
 from typing import Final, TypeAlias
 
 import torch
-from torch._C import DispatchKey
+import torch._refs.linalg
 
 from frontends.pytorch.decompositions.registry import composite
 
@@ -46,36 +46,27 @@ def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
     for matrix in matrices:
         torch._check(matrix.dim() == 2, lambda: "multi_dot(): the tensors between the first and the last have 2 axes")
     sizes = [hint_of(matrix.shape[0]) for matrix in matrices] + [hint_of(matrices[-1].shape[1])]
-    product = _chain(matrices, _order(sizes), 0, len(matrices) - 1)
+
+    @cache
+    def cheapest(first: int, last: int) -> tuple[int, int]:
+        """The multiplications of a part of the chain, and where it is split for them."""
+        around = sizes[first] * sizes[last + 1]
+        costs = [
+            (cheapest(first, middle)[0] + cheapest(middle + 1, last)[0] + around * sizes[middle + 1], middle)
+            for middle in range(first, last)
+        ]
+        return min(costs, default=(0, first))
+
+    def chain(first: int, last: int) -> Tensor:
+        if first == last:
+            return matrices[first]
+        _, middle = cheapest(first, last)
+        return torch.mm(chain(first, middle), chain(middle + 1, last))
+
+    product = chain(0, len(matrices) - 1)
     if vector_first:
         product = product.squeeze(0)
     return product.squeeze(-1) if vector_last else product
-
-
-def _order(sizes: Sequence[int]) -> dict[tuple[int, int], int]:
-    """Matrix chain ordering by dynamic programming: where to split each subchain, by the number of multiplications."""
-    count = len(sizes) - 1
-    cost: dict[tuple[int, int], int] = {(place, place): 0 for place in range(count)}
-    split: dict[tuple[int, int], int] = {}
-    for length in range(1, count):
-        for first in range(count - length):
-            last = first + length
-            costs = [
-                (
-                    cost[first, middle] + cost[middle + 1, last] + sizes[first] * sizes[middle + 1] * sizes[last + 1],
-                    middle,
-                )
-                for middle in range(first, last)
-            ]
-            cost[first, last], split[first, last] = min(costs)
-    return split
-
-
-def _chain(matrices: Sequence[Tensor], split: dict[tuple[int, int], int], first: int, last: int) -> Tensor:
-    if first == last:
-        return matrices[first]
-    middle = split[first, last]
-    return torch.mm(_chain(matrices, split, first, middle), _chain(matrices, split, middle + 1, last))
 
 
 def hint_of(size: int | torch.SymInt) -> int:
@@ -110,16 +101,40 @@ def matrix_power(self: Tensor, n: int) -> Tensor:
     return product
 
 
-@composite(aten.linalg_matrix_norm.default)
-def matrix_norm(
-    self: Tensor, ord: float, dim: Sequence[int] = (-2, -1), keepdim: bool = False, *, dtype: torch.dtype | None = None
-) -> object:
-    """The largest or smallest sum of a column or a row; other norms are torch's."""
-    axes = [axis % self.dim() for axis in dim] if self.dim() else []
-    if abs(ord) not in (1, math.inf) or len(set(axes)) != 2:
-        normal = aten.linalg_matrix_norm.default
-        return normal._op_dk(DispatchKey.CompositeImplicitAutograd, self, ord, dim, keepdim, dtype=dtype)
-    along, across = axes if abs(ord) == 1 else reversed(axes)
-    sums = torch.linalg.vector_norm(self, 1.0, [along], keepdim=True, dtype=dtype)
-    found = sums.amax([across], keepdim=True) if ord > 0 else sums.amin([across], keepdim=True)
-    return found if keepdim else found.squeeze(axes)
+composite(aten.linalg_matrix_norm.default)(torch._refs.linalg.matrix_norm)
+
+
+# ---------------------------------------------------------------------- covariance
+
+
+@composite(aten.cov.default)
+def cov(self: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
+    """The covariance of the rows; invalid values of weights are found when the graph runs."""
+    torch._check(self.dim() <= 2, lambda: f"cov(): expected at most 2 axes, not {self.dim()}")
+    torch._check(self.dtype is not torch.bool, lambda: "cov(): bool is not supported")
+    rows = self if self.dim() == 2 else self.reshape(1, -1)
+    count = rows.shape[1]
+    weights: Tensor | None = None
+    for name, each in (("fweights", fweights), ("aweights", aweights)):
+        if each is None:
+            continue
+        torch._check(each.dim() <= 1, lambda name=name: f"cov(): {name}: expected at most 1 axis")
+        torch._check(each.numel() == count, lambda name=name: f"cov(): {name}: not one for each observation")
+        aten._assert_async.msg((each >= 0).all(), f"cov(): {name} cannot be negative")
+        weights = each if weights is None else weights * each
+    if weights is None:
+        factor = torch.sym_max(count - correction, 0)
+        mean = rows.sum(1) / count
+        weighted = rows - mean.unsqueeze(1)
+        centred = weighted
+    else:
+        total = weights.sum()
+        aten._assert_async.msg(total != 0, "cov(): weights sum to zero, can't be normalized")
+        mean = (rows * weights).sum(1) / total
+        less: Tensor | int = correction
+        if aweights is not None and correction != 0:
+            less = correction * (weights * aweights).sum() / total
+        factor = (total - less).clamp(min=0)
+        centred = rows - mean.unsqueeze(1)
+        weighted = centred * weights
+    return torch.true_divide(torch.mm(centred, weighted.t().conj()), factor).squeeze()

@@ -24,12 +24,14 @@ from torch._C import DispatchKey
 
 from frontends.pytorch.decompositions.registry import composite
 from frontends.pytorch.errors import unsupported
-from frontends.pytorch.meta_rules.recurrent import MODES
-from frontends.pytorch.symbolic.tensor import current_trace
+from frontends.pytorch.meta_rules.registry import given, kind_rules, one_dtype, packed
+from frontends.pytorch.symbolic.tensor import Trace, current_trace
+from shapes.rules import Shape
 
 aten: Final = torch.ops.aten
 Tensor: TypeAlias = torch.Tensor
 
+MODES: Final = ("lstm", "gru", "rnn_tanh", "rnn_relu")
 AS_EAGER: Final = "leave it out of the compiled function"
 
 
@@ -88,9 +90,9 @@ def layered(mode: str) -> None:
         train: bool, bidirectional: bool,
     ) -> tuple[Tensor, ...]:  # fmt: skip
         operator = packet.input if batch_sizes is None else packet.data
-        given = (x,) if batch_sizes is None else (x, batch_sizes)
+        first = (x,) if batch_sizes is None else (x, batch_sizes)
         rest = (has_biases, 1, 0.0, train, bidirectional, *[False] * (batch_sizes is None))
-        args = (*given, states if mode == "lstm" else states[0], params, *rest)
+        args = (*first, states if mode == "lstm" else states[0], params, *rest)
         tensors = (x, *states, *params)
         learns = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
         is_followed = (learns and current_trace().gradients) or torch._C._are_functorch_transforms_active()
@@ -117,6 +119,20 @@ class Layer(torch.autograd.Function):
 
 for _mode in MODES:
     layered(_mode)
+
+
+@kind_rules(*[operator for mode in MODES for operator in (getattr(aten, mode).input, getattr(aten, mode).data)])
+def layer(func: torch._ops.OpOverload, recorder: Trace, input: Tensor, *args: Any) -> object:
+    """The metadata of a layer's results: as many steps, or rows of packed sequences, as the input has; and the last
+    states, with the sizes of the first."""
+    is_padded = func._overloadname == "input"
+    hx, bidirectional, batch_first = (args[0], args[-2], args[-1]) if is_padded else (args[1], args[-1], False)
+    x, *states = given(recorder, input, *(hx if isinstance(hx, list | tuple) else [hx]))
+    if batch_first or len(x.sizes) != 2 + is_padded or not one_dtype(x, *states):
+        return NotImplemented
+    width = states[0].shape[2] * (1 + bidirectional)
+    sizes = [Shape((*x.shape[:-1], width)), *[state.shape for state in states]]
+    return tuple([packed(recorder, each, x.dtype, x.device) for each in sizes])
 
 
 @composite(aten.dropout.default)

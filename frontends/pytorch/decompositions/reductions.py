@@ -15,10 +15,13 @@ mask, NaN where the gradient is infinite, and in the input's layout.
     ...     return torch.autograd.grad(x.max() * torch.inf, x)
     >>> trace(of_largest, (torch.ones(3, requires_grad=True),)).graph(torch.tensor([1.0, 3.0, 2.0]))[0].tolist()
     [0.0, inf, 0.0]
+
+Max pooling of rows is that of images, and adaptive average pooling to one window a mean.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, Final, TypeAlias
 
@@ -26,8 +29,9 @@ import torch
 from torch._C import DispatchKey
 
 from frontends.pytorch.decompositions.registry import composite
+from frontends.pytorch.meta_rules.layouts import is_packed
 from frontends.pytorch.symbolic.node import ours
-from frontends.pytorch.symbolic.tensor import current_trace
+from frontends.pytorch.symbolic.tensor import Traced, current_trace
 
 aten: Final = torch.ops.aten
 Tensor: TypeAlias = torch.Tensor
@@ -56,6 +60,7 @@ class Reduction(torch.autograd.Function):
 def reduction(operator: torch._ops.OpOverload, formula: Any, *, always: bool = False) -> None:
     """Register an operator; within transforms of functions and, if not `always`, for known sizes the formula is
     torch's."""
+    corrects = operator in (aten.var.correction, aten.std.correction)
 
     def whole(self: Tensor, *args: Any, **kwargs: Any) -> Any:
         follows = torch.is_grad_enabled() and self.requires_grad and kwargs.get("dtype") is None
@@ -66,15 +71,11 @@ def reduction(operator: torch._ops.OpOverload, formula: Any, *, always: bool = F
         dim = given.get("dim")
         listed = [dim] if isinstance(dim, int) else list(dim or range(self.dim()))
         dims = [each % self.dim() for each in listed]
-        options = [1 if given.get("correction") is None else given["correction"]] if corrects(operator) else []
+        options = [1 if given.get("correction") is None else given["correction"]] if corrects else []
         call = partial(operator, self, *args, **kwargs)
         return Reduction.apply(call, partial(formula, *options), self, dims, bool(given.get("keepdim")))
 
     composite(operator)(whole)
-
-
-def corrects(operator: torch._ops.OpOverload) -> bool:
-    return operator in (aten.var.correction, aten.std.correction)
 
 
 def is_counted(tensor: Tensor) -> bool:
@@ -116,3 +117,45 @@ reduction(aten.var.correction, of_variance)
 reduction(aten.std.correction, of_deviation)
 for _operator in (aten.max.default, aten.min.default, aten.median.default, aten.nanmedian.default):
     reduction(_operator, of_extremum, always=True)
+
+
+# ---------------------------------------------------------------------- pooling
+
+
+@composite(aten.max_pool1d.default)
+def max_pool1d(
+    self: Tensor,
+    kernel_size: Sequence[int],
+    stride: Sequence[int] = (),
+    padding: Sequence[int] = (0,),
+    dilation: Sequence[int] = (1,),
+    ceil_mode: bool = False,
+) -> Tensor:
+    """1-D max pooling as 2-D pooling over an axis of extent 1.
+
+    Without gradients eager torch has a separate kernel with a contiguous result.
+    """
+    two = [(1, *stride) if stride else (1, *kernel_size), (0, *padding), (1, *dilation)]
+    pooled = aten.max_pool2d_with_indices(self.unsqueeze(-2), (1, *kernel_size), *two, ceil_mode)[0].squeeze(-2)
+    is_followed = torch.is_grad_enabled() and self.requires_grad
+    return pooled if is_followed or self.device.type != "cpu" else pooled.contiguous()
+
+
+def adaptive_average(operator: torch._ops.OpOverload, whole: torch._ops.OpOverload, axes: int) -> None:
+    """Adaptive average pooling, a mean if there is one window, as in torch.
+
+    A contiguous input's layout depends on no size.
+    """
+
+    def pool(self: Tensor, output_size: Sequence[int | torch.SymInt]) -> object:
+        if any(type(size) is not int for size in output_size):
+            return whole(self, output_size)
+        if all(size == 1 for size in output_size) and type(self) is Traced and is_packed(self.metadata):
+            return self.mean(list(range(-axes, 0)), keepdim=True)
+        return operator._op_dk(DispatchKey.CompositeImplicitAutograd, self, output_size)
+
+    composite(operator)(pool)
+
+
+adaptive_average(aten.adaptive_avg_pool2d.default, aten._adaptive_avg_pool2d.default, 2)
+adaptive_average(aten.adaptive_avg_pool3d.default, aten._adaptive_avg_pool3d.default, 3)

@@ -111,7 +111,9 @@ class Captured:
         checked = [check.prop.symbols for check in checks]
         left = unused_removed(operations, (outputs, checked))
         inputs = tuple([(each.name, each.result) for each in self.inputs])
-        return Form(inputs, self.number_atoms, tuple(left), tuple(outputs), tuple(checks), self.float_atoms)
+        names = self.env.names
+        floats = tuple([atom for each in self.numbers if each.is_float for atom in names[each.symbol].symbols])
+        return Form(inputs, self.number_atoms, tuple(left), tuple(outputs), tuple(checks), floats)
 
     @property
     def results(self) -> list[Result | Node]:
@@ -123,12 +125,6 @@ class Captured:
         """The symbols of the graph's inputs that are numbers."""
         names = self.env.names
         return tuple([atom for each in self.numbers for atom in names[each.symbol].symbols])
-
-    @property
-    def float_atoms(self) -> tuple[Atom, ...]:
-        """The symbols that are the bits of a float input."""
-        names = self.env.names
-        return tuple([atom for each in self.numbers if each.is_float for atom in names[each.symbol].symbols])
 
 
 def unused_removed(operations: Sequence[Operation], kept: Iterable[object]) -> list[Operation]:

@@ -54,7 +54,12 @@ class Form:
     def graph(self) -> torch.fx.GraphModule:
         """The program as a graph; None for outputs that it does not return itself."""
         builder = GraphBuilder(self.checks)
-        builder.program(self.inputs, self.numbers, self.operations, self.floats)
+        for name, result in self.inputs:
+            builder.tensor(builder.graph.placeholder(name), result)
+        for atom in self.numbers:
+            builder.number(atom, is_float=atom in self.floats)
+        for operation in self.operations:
+            builder.operation(operation)
         returned = [
             builder.sizes.expression(output.expr)
             if isinstance(output, Atom)

@@ -8,9 +8,9 @@ Sizes of inputs are read at their first use; size expressions are lowered with c
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import reduce
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import torch
 from torch import fx
@@ -20,14 +20,10 @@ from backends.results import PACKED, assert_or_raise, check_results
 from frontends.pytorch.errors import EscapedTensor, TraceError
 from frontends.pytorch.meta_rules.layouts import is_packed
 from frontends.pytorch.recording.custom import predicted_by
-from frontends.pytorch.recording.operations import (
-    Operation,
-    is_custom,
-    is_view,
-)
+from frontends.pytorch.recording.operations import Operation, is_custom, is_view
 from frontends.pytorch.symbolic.node import Node
 from frontends.pytorch.symbolic.tensor import Result
-from frontends.pytorch.symbolic.values import holds_floats
+from frontends.pytorch.symbolic.values import holds_floats, symbols_of
 from shapes.env import ShapeEnv
 from shapes.guards.lowering import Lowering, Operations
 from shapes.symbolic.numbers import SymBool, SymFloat, SymInt
@@ -43,13 +39,17 @@ if TYPE_CHECKING:
     from shapes.guards.lowering import Operation as Lowered
 
 aten: Final = torch.ops.aten
+Condition: TypeAlias = tuple[Prop, str, type[Exception]]
+"""A condition of a run, with the error that it raises."""
 
-BINARY: Final[Mapping[str, Callable[..., object]]] = {
+CALLS: Final[Mapping[str, Callable[..., object]]] = {
     **{name: getattr(operator, name) for name in ("mul", "floordiv", "mod", "ge", "gt", "le", "lt", "eq", "ne")},
     "max": torch.sym_max,
     "min": torch.sym_min,
     "bitand": operator.and_,
     "power": operator.pow,
+    "abs": operator.abs,
+    "select": torch.sym_ite,
 }
 
 
@@ -87,29 +87,16 @@ class Sizes:
             self._leaves.append(atom)
             self.bound[atom] = read
 
-    def is_bound(self, e: Expr) -> bool:
-        """Return True if every symbol of an expression is bound."""
-        return all(
-            atom in self.bound or (atom.definition is not None and self.is_bound(atom.definition)) for atom in e.symbols
-        )
-
     def number(self, value: SymInt | SymFloat | SymBool | float) -> fx.Node | float:
         """The node of a number, created on demand."""
-        if isinstance(value, SymInt):
-            self._require(value)
-            return self.expression(value.expr)
         if isinstance(value, SymBool):
             return self.truth(value.prop)
-        if isinstance(value, SymFloat):
-            self._require(value)
-            return self._float(value)
-        return value
-
-    def _require(self, value: SymInt | SymFloat) -> None:
-        """Check that a number of floats exists."""
+        if not isinstance(value, SymInt | SymFloat):
+            return value
         found = undefined(value) if reads_floats(value) else None
         if found is not None:
             self.check(*found)
+        return self.expression(value.expr) if isinstance(value, SymInt) else self._float(value)
 
     def check(self, condition: Prop, message: str, error: type[Exception]) -> None:
         """A check at run time."""
@@ -170,36 +157,28 @@ class Sizes:
             return self._sum(lowered, operands)
         if code == "relu":
             return call(torch.sym_max, (operands[0], 0))
-        if code == "abs":
-            return call(operator.abs, (operands[0],))
-        if code == "select":
-            return call(torch.sym_ite, tuple(operands))
         if code in ("all", "any"):
             join = operator.and_ if code == "all" else operator.or_
             return reduce(lambda one, other: call(join, (one, other)), operands)
         if code == "call":
             return self._called(applied, lowered.name, operands)
-        return call(BINARY[code], tuple(operands))
+        return call(CALLS[code], tuple(operands))
 
     def _sum(self, lowered: Lowered, operands: Sequence[fx.Node | int | bool]) -> fx.Node:
         call = self.graph.call_function
         total: object = None
         for coefficient, operand in zip(lowered.coefficients, operands):
-            if total is None:
-                total = operand if coefficient == 1 else call(operator.mul, (operand, coefficient))
-            elif coefficient == -1:
+            if total is not None and coefficient == -1:
                 total = call(operator.sub, (total, operand))
             else:
                 part = operand if coefficient == 1 else call(operator.mul, (operand, coefficient))
-                total = call(operator.add, (total, part))
-        if lowered.number > 0:
-            total = call(operator.add, (total, lowered.number))
-        elif lowered.number < 0:
-            total = call(operator.sub, (total, -lowered.number))
+                total = part if total is None else call(operator.add, (total, part))
+        if lowered.number:
+            total = call(operator.add if lowered.number > 0 else operator.sub, (total, abs(lowered.number)))
         return total
 
 
-def undefined(value: SymInt | SymFloat) -> tuple[Prop, str, type[Exception]] | None:
+def undefined(value: SymInt | SymFloat) -> Condition | None:
     """The condition under which a number exists, with Python's error if it does not; None if it does.
 
     Otherwise it is 0 to the engine: a quotient, or the integer of a float.
@@ -230,14 +209,7 @@ class GraphBuilder:
         self._nodes: dict[Result, fx.Node] = {}
         self._waiting = list(asserts)
 
-    def placeholder(self, name: str, result: Result | None) -> fx.Node:
-        node = self.graph.placeholder(name)
-        if result is not None:
-            self._nodes[result] = node
-            self.read_sizes(node, result)
-        return node
-
-    def size_placeholder(self, symbol: Atom, *, is_float: bool) -> None:
+    def number(self, symbol: Atom, *, is_float: bool) -> None:
         """An input that is the value of a symbol, or the float that has these bits."""
         node = self.graph.placeholder(symbol.name)
         self.sizes.bind(symbol.expr, lambda: self.graph.call_function(pattern, (node,)) if is_float else node)
@@ -249,15 +221,13 @@ class GraphBuilder:
         node = self._nodes[result] = self.graph.get_attr(name)
         return node
 
-    def read_sizes(self, node: fx.Node, result: Result) -> None:
-        """Bind the symbols that are sizes, strides or the offset of this tensor."""
+    def tensor(self, node: fx.Node, result: Result) -> None:
+        """Give a tensor its node, and bind the symbols that are its sizes, strides or offset."""
+        self._nodes[result] = node
         metadata = result.metadata
         if metadata is None:
             return
-        for values, reading in (
-            (metadata.sizes, aten.sym_size.int),
-            (metadata.strides, aten.sym_stride.int),
-        ):
+        for values, reading in ((metadata.sizes, aten.sym_size.int), (metadata.strides, aten.sym_stride.int)):
             for axis, value in enumerate(values):
                 self._bind(value, reading, (node, axis))
         self._bind(metadata.offset, aten.sym_storage_offset.default, (node,))
@@ -272,22 +242,14 @@ class GraphBuilder:
         args = tuple([self.argument(arg) for arg in operation.args])
         kwargs = {name: self.argument(value) for name, value in operation.kwargs.items()}
         node = self.graph.call_function(operation.target, args, kwargs)
-        output = operation.output
         if is_custom(operation.target):
             node = self._checked(operation, node, (*args, *kwargs.values()))
-        if isinstance(output, list):
-            for place, each in enumerate(output):
-                if isinstance(each, Result) and each not in self._nodes:
-                    self._nodes[each] = item = self.graph.call_function(operator.getitem, (node, place))
-                    self.read_sizes(item, each)
-                elif isinstance(each, Node):
-                    self._bind_number(each, self.graph.call_function(operator.getitem, (node, place)))
-        elif isinstance(output, Result):
-            if output not in self._nodes:
-                self._nodes[output] = node
-                self.read_sizes(node, output)
-        elif isinstance(output, Node):
-            self._bind_number(output, node)
+        is_list = isinstance(operation.output, list)
+        for place, each in enumerate(operation.outputs):
+            if each is None or each in self._nodes:
+                continue
+            item = self.graph.call_function(operator.getitem, (node, place)) if is_list else node
+            (self.tensor if isinstance(each, Result) else self._bind_number)(item, each)
         self._checks()
 
     def _checked(self, operation: Operation, node: fx.Node, operands: tuple[object, ...]) -> fx.Node:
@@ -313,31 +275,18 @@ class GraphBuilder:
         if not isinstance(number, torch.SymInt):
             return number
         expr = number.node.value.expr
-        return self.sizes.expression(expr) if self.sizes.is_bound(expr) else None
+        return self.sizes.expression(expr) if are_bound(expr.symbols, self.sizes.bound) else None
 
-    def _bind_number(self, number: Node, node: fx.Node) -> None:
-        value = number.value
-        if isinstance(value, SymInt):
-            self.sizes.bind(value.expr, lambda: node)
-        elif isinstance(value, SymBool):
-            (atom,) = value.prop.symbols
-            self.sizes.bind(atom.expr, lambda: self.graph.call_function(torch.sym_ite, (node, 1, 0)))
-        elif isinstance(value, SymFloat):
-            (bits,) = value.value.arguments
-            self.sizes.bind(bits, lambda: self.graph.call_function(pattern, (node,)))
+    def _bind_number(self, node: fx.Node, number: Node) -> None:
+        (atom,) = symbols_of(number.value)
+        calls = {SymBool: (torch.sym_ite, (node, 1, 0)), SymFloat: (pattern, (node,))}
+        call = calls.get(type(number.value))
+        self.sizes.bind(atom.expr, lambda: self.graph.call_function(*call) if call else node)
 
     def _checks(self) -> None:
         """Emit the checks whose symbols are all bound."""
-        if not self._waiting:
-            return
-        left = []
-        for check in self._waiting:
-            if all(atom in self.sizes.bound for atom in check.prop.symbols):
-                for condition in conditions_of(check):
-                    self.sizes.check(*condition)
-            else:
-                left.append(check)
-        self._waiting = left
+        for condition in due(self._waiting, self.sizes.bound):
+            self.sizes.check(*condition)
 
     def argument(self, value: object) -> object:
         if isinstance(value, Result):
@@ -350,21 +299,6 @@ class GraphBuilder:
         if isinstance(value, list):
             return [self.argument(item) for item in value]
         return value
-
-    def program(
-        self,
-        tensors: Iterable[tuple[str, Result | None]],
-        numbers: Iterable[Atom],
-        operations: Iterable[Operation],
-        floats: Collection[Atom] = (),
-    ) -> None:
-        """Emit placeholders for tensors and for numbers, some of which are floats, then these operators."""
-        for name, result in tensors:
-            self.placeholder(name, result)
-        for atom in numbers:
-            self.size_placeholder(atom, is_float=atom in floats)
-        for operation in operations:
-            self.operation(operation)
 
     def module(self, outputs: object) -> fx.GraphModule:
         """The graph with these outputs."""
@@ -381,25 +315,35 @@ class GraphBuilder:
         return _LazyGraphModule(root, self.graph)
 
 
+def are_bound(symbols: Iterable[Atom], bound: Container[Atom]) -> bool:
+    """Return True if these symbols have values, or those that define them."""
+    return all(
+        atom in bound or atom.definition is not None and are_bound(atom.definition.symbols, bound) for atom in symbols
+    )
+
+
+def due(waiting: list[RuntimeAssert], bound: Container[Atom]) -> list[Condition]:
+    """Remove the checks whose symbols all have values, and return their conditions."""
+    found = [check for check in waiting if are_bound(check.prop.symbols, bound)]
+    if found:
+        waiting[:] = [check for check in waiting if not are_bound(check.prop.symbols, bound)]
+    return [condition for check in found for condition in conditions_of(check)]
+
+
 def prediction_of(operation: Operation) -> str:
     """The source of a custom operator's prediction, and the program's line."""
     where = f", called at {operation.origin}" if operation.origin is not None else ""
     return predicted_by(operation.target) + where
 
 
-def conditions_of(check: RuntimeAssert) -> Iterator[tuple[Prop, str, type[Exception]]]:
+def conditions_of(check: RuntimeAssert) -> Iterator[Condition]:
     """The conditions of a check, each with the error that it raises: it is defined, and holds."""
     if check.domain.kind != "true":
         if any(atom.kind == "function" for atom in check.prop.schedule):
             yield check.domain, "cannot convert float to integer", OverflowError
         else:
             yield check.domain, "division by zero", ZeroDivisionError
-    yield check.prop, check_text(check), check.error
-
-
-def check_text(check: RuntimeAssert) -> str:
-    """The message of a failing runtime check: the condition, the program's message, and its line."""
-    return f"{check}  ({check.origin})" if check.origin is not None else str(check)
+    yield check.prop, f"{check}  ({check.origin})" if check.origin is not None else str(check), check.error
 
 
 def is_symbol(expr: Expr) -> bool:

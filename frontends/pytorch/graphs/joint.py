@@ -185,7 +185,7 @@ class JointRunner:
             if given.requires_grad and place not in self.learned
         ]
         given = len(program.inputs) + len(program.numbers)
-        self._gradient_places = [*self.learned, *range(given, given + len(self.parameters))]
+        self.gradient_places = [*self.learned, *range(given, given + len(self.parameters))]
         self.count = given + len(self.parameters)
 
     def __call__(self, tensors: Sequence[torch.Tensor]) -> list[object]:
@@ -216,16 +216,6 @@ class JointRunner:
             found = self._whole if left is None or run is None else Backward(run, left[1])
             self._backwards[undefined] = found
         return found
-
-    def run_backward(self, backward: Backward, given: list[object]) -> list[Any]:
-        """The gradients of all input tensors, or None, from the saved tensors, the tangents, and sizes.
-
-        `given` is consumed: each entry is dropped after its last use.
-        """
-        gradients: list[object] = [None] * self.count
-        for place, gradient in zip(self._gradient_places, backward.run(given)):
-            gradients[place] = gradient
-        return gradients
 
 
 class _JointFunction(torch.autograd.Function):
@@ -277,7 +267,10 @@ def _gradients(ctx: FunctionCtx, tangents: Sequence[torch.Tensor | None]) -> lis
     given = [*ctx.saved_tensors, *given, *ctx.sizes]
     # unless the graph is retained, only the list references them from here on
     ctx.maybe_clear_saved_tensors()
-    return runner.run_backward(backward, given)
+    gradients: list[object] = [None] * runner.count
+    for place, gradient in zip(runner.gradient_places, backward.run(given)):
+        gradients[place] = gradient
+    return gradients
 
 
 # between two graphs of torch.compile a program may call `backward`: Dynamo must not trace our launch code

@@ -26,14 +26,6 @@ aten: Final = torch.ops.aten
 Tensor: TypeAlias = torch.Tensor
 
 
-def zero(dtype: torch.dtype) -> float:
-    return 0
-
-
-def one(dtype: torch.dtype) -> float:
-    return 1
-
-
 def least(dtype: torch.dtype) -> float:
     """The smallest number of a dtype."""
     return -math.inf if dtype.is_floating_point else 0 if dtype is torch.bool else torch.iinfo(dtype).min
@@ -45,10 +37,11 @@ def most(dtype: torch.dtype) -> float:
 
 
 IDENTITIES: Final[dict[object, Callable[[torch.dtype], float]]] = {
-    **dict.fromkeys((aten.sum.default, aten.sum.dim_IntList, aten.nansum.default), zero),
-    **dict.fromkeys((aten.any.default, aten.any.dim, aten.any.dims, aten.linalg_vector_norm.default), zero),
-    **dict.fromkeys((aten.count_nonzero.default, aten.count_nonzero.dim_IntList), zero),
-    **dict.fromkeys((aten.prod.default, aten.prod.dim_int, aten.all.default, aten.all.dim, aten.all.dims), one),
+    **dict.fromkeys((aten.sum.default, aten.sum.dim_IntList, aten.nansum.default), lambda dtype: 0),
+    **dict.fromkeys((aten.any.default, aten.any.dim, aten.any.dims, aten.linalg_vector_norm.default), lambda dtype: 0),
+    **dict.fromkeys((aten.count_nonzero.default, aten.count_nonzero.dim_IntList), lambda dtype: 0),
+    **dict.fromkeys((aten.prod.default, aten.prod.dim_int), lambda dtype: 1),
+    **dict.fromkeys((aten.all.default, aten.all.dim, aten.all.dims), lambda dtype: 1),
     **dict.fromkeys((aten.amax.default, aten.max.default, aten.logsumexp.default), least),
     **dict.fromkeys((aten.amin.default, aten.min.default), most),
 }

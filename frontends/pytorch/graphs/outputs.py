@@ -55,11 +55,6 @@ class View:
     creation: object = None
     is_detached: bool = False
 
-    @property
-    def is_made_again(self) -> bool:
-        """True if the view is regenerated from its base, and has its gradient from there."""
-        return self.of != "hidden"
-
     def made(self, value: Any, tensors: Sequence[Any], values: Sequence[Any], count: int) -> Any:
         """The view, from the graph's tensor in its memory."""
         if self.of == "hidden":
@@ -96,7 +91,7 @@ class Outputs:
             value
             for value, how in zip(values, self.how)
             if not (isinstance(value, Traced) and value.is_given)
-            and not (isinstance(how, View) and how.is_made_again)
+            and not (isinstance(how, View) and how.of != "hidden")
         ]
 
     def around(self, run: Run) -> Run:
@@ -153,7 +148,7 @@ class _Relations:
     def outputs(self) -> tuple[Outputs, list[Traced]]:
         views: dict[int, list[Traced]] = {}
         for place, value in enumerate(self._values):
-            if self._is_made(place, value):
+            if isinstance(value, Traced) and id(value) not in self._inputs and self._first[id(value)] == place:
                 base = value._base
                 if isinstance(base, Traced) and id(base) not in self._inputs and id(base) not in self._first:
                     views.setdefault(id(base), []).append(value)
@@ -163,10 +158,6 @@ class _Relations:
                 self._at[id(base)] = len(self._bases)
                 self._bases.append(base)
         return Outputs(tuple([self._how(place, value) for place, value in enumerate(self._values)])), self._bases
-
-    def _is_made(self, place: int, value: object) -> bool:
-        """Return True for the first occurrence of a tensor that is no argument."""
-        return isinstance(value, Traced) and id(value) not in self._inputs and self._first[id(value)] == place
 
     def _how(self, place: int, value: object) -> View | int | Literal["apart"] | None:
         if isinstance(value, torch.Tensor) and not isinstance(value, Traced):

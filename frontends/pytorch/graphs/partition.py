@@ -21,7 +21,7 @@ least work is taken. After "Dissecting tensor programs for activation recomputat
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Container, Iterable, Iterator, Sequence
+from collections.abc import Collection, Container, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from functools import reduce
 from typing import TYPE_CHECKING, Final
@@ -112,12 +112,10 @@ def computed_again(
     in_memory = given_to_calls(forward, lowered)
     makers = {output: each for each in forward for output in each.outputs if isinstance(output, Result)}
 
-    def is_moved(result: Result, maker: Operation | None) -> bool:
-        """Return True if kernels write it only for the backward."""
-        return maker is not None and is_cheap(maker) and not is_view(maker.target) and result not in in_memory
-
     def factor(result: Result, maker: Operation | None) -> int:
-        return WRITTEN_FOR_IT if is_moved(result, maker) else 1
+        """The factor for a result: another one if kernels write it only for the backward."""
+        is_moved = maker is not None and is_cheap(maker) and not is_view(maker.target) and result not in in_memory
+        return WRITTEN_FOR_IT if is_moved else 1
 
     network = networkx.DiGraph()
     network.add_nodes_from((FORWARD, BACKWARD))
@@ -137,7 +135,7 @@ def computed_again(
             continue
         if functions := FUNCTIONS.get(maker.target):
             network.add_edge(FORWARD, (result, IN), capacity=functions * weight(env, result))
-        for source in sources(maker):
+        for source in results_of(maker.arguments):
             network.add_edge((source, OUT), (result, IN))
             if source not in seen:
                 seen[source] = None
@@ -150,7 +148,7 @@ def computed_again(
     needed = dict.fromkeys([result for result in read if result not in kept])
     for result in (todo := list(needed)):
         again.add(id(makers[result]))
-        for source in sources(makers[result]):
+        for source in results_of(makers[result].arguments):
             if source not in kept and source not in needed:
                 needed[source] = None
                 todo.append(source)
@@ -190,13 +188,8 @@ def given_to_calls(forward: Sequence[Operation], lowered: Container[object]) -> 
     found: set[Result] = set()
     for operation in reversed(forward):
         if operation.target not in lowered or is_view(operation.target) and found.intersection(operation.outputs):
-            found.update(sources(operation))
+            found.update(results_of(operation.arguments))
     return found
-
-
-def sources(operation: Operation) -> Iterator[Result]:
-    """The tensor arguments of an operator."""
-    return results_of(operation.arguments)
 
 
 def is_cheap(operation: Operation) -> bool:

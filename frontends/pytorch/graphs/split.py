@@ -6,18 +6,30 @@
     >>> split = recorded(trace(lambda x: x.tanh().exp(), (torch.randn(3, requires_grad=True),), gradients=True))
     >>> len(split.results), len(split.saved), [str(each.target) for each in split.backward.operations]
     (1, 2, ['aten.mul.Tensor', 'aten.tanh_backward.default'])
+
+The recorded backward covers all outputs, and is specialized to those that were used, by dead code elimination: autograd
+runs no operator for an unused output, and an input that only leads there has no gradient.
+
+    >>> from frontends.pytorch import compile
+    >>> x = torch.zeros(2, requires_grad=True)
+    >>> root, double = compile(lambda x: (x.sqrt(), x * 2))(x)
+    >>> double.sum().backward()
+    >>> x.grad                      # without the root's infinite slope: zero times it would be nan
+    tensor([2., 2.])
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
+
+import torch
 
 from frontends.pytorch.graphs.captured import Captured, told_by, unused_removed
 from frontends.pytorch.graphs.form import Form
 from frontends.pytorch.graphs.graph import numbered
-from frontends.pytorch.graphs.undefined_gradients import without
-from frontends.pytorch.recording.operations import Operation, flat, results_of
+from frontends.pytorch.recording.operations import Operation, flat, is_view, replaced, results_of
 from frontends.pytorch.symbolic.node import Node
 from frontends.pytorch.symbolic.tensor import Result
 from frontends.pytorch.symbolic.values import symbols_of
@@ -49,20 +61,21 @@ class Split:
         """
         full, count = self.backward, len(self.saved)
         tangents = [result for _, result in full.inputs[count:]]
-        left = without(undefined, full.operations, full.outputs, tangents)
-        if left is None:
+        if any(each.target._schema.is_mutable for each in full.operations):
+            # mutated tensors have other names
             return None
-        inputs = (*full.inputs[:count], *[full.inputs[count + place] for place in left.given])
-        known = told_by(left.operations)
-        checks = [check for check in full.checks if known.issuperset(self.later & check.prop.symbols)]
-        form = replace(
-            full,
-            inputs=inputs,
-            operations=tuple(left.operations),
-            outputs=tuple(left.gradients),
-            checks=tuple(checks),
-        )
-        return form, left.given
+        left, same, nothing = propagated(full.operations, tangents, {tangents[place] for place in undefined})
+        gradients = [None if each is None or each in nothing else same.get(each, each) for each in full.outputs]
+        operations = unused_removed(left, [each for each in gradients if each is not None])
+        read = {*gradients, *results_of([each.arguments for each in operations])}
+        given = tuple([place for place, each in enumerate(tangents) if each in read])
+        if len(operations) == len(full.operations) and len(given) == len(tangents):
+            return None
+        inputs = (*full.inputs[:count], *[full.inputs[count + place] for place in given])
+        known = told_by(operations)
+        checks = tuple([check for check in full.checks if known.issuperset(self.later & check.prop.symbols)])
+        form = replace(full, inputs=inputs, operations=tuple(operations), outputs=tuple(gradients), checks=checks)
+        return form, given
 
 
 def recorded(program: Captured) -> Split:
@@ -135,3 +148,53 @@ def sizes_in(results: object) -> list[Atom]:
             if isinstance(number, Node):
                 found.update(dict.fromkeys(symbols_of(number.value)))
     return list(found)
+
+
+# ---------------------------------------------------------------------- undefined gradients
+
+aten: Final = torch.ops.aten
+LINEAR: Final = frozenset(["mul", "mm", "bmm", "neg", "sum", "clone", "_to_copy"])
+"""Operators that give zeros for zeros, besides views."""
+OF_METADATA: Final = frozenset(["zeros_like", "ones_like", "full_like", "new_zeros", "new_ones", "new_full"])
+"""Operators whose result does not depend on their argument's elements."""
+
+
+def propagated(
+    operations: Sequence[Operation], tangents: Sequence[Result], nothing: set[Result]
+) -> tuple[list[Operation], dict[Result, Result], set[Result]]:
+    """The operators that are left if these tangents are undefined, results that others replace, and undefined ones.
+
+    A backward is linear in the gradients, so an operator on undefined ones alone is undefined, and a sum with one is
+    its other operand. Where an undefined gradient is combined otherwise, it is replaced by zeros. The backward of a
+    program's own function of several results need not be linear.
+    """
+    following = set(tangents)
+    same: dict[Result, Result] = {}
+    left: list[Operation] = []
+    for operation in operations:
+        args = tuple([replaced(arg, same) for arg in operation.args])
+        named = {name: replaced(arg, same) for name, arg in operation.kwargs.items()}
+        operation = replace(operation, args=args, kwargs=named)
+        made = list(results_of(operation.output))
+        given = following.intersection(results_of(operation.arguments))
+        name = operation.target._schema.name.partition("::")[2]
+        if given and name not in OF_METADATA:
+            following.update(made)
+            other = _other(operation, nothing)
+            if other is not None:
+                same[made[0]] = other
+                continue
+            if given <= nothing and (not operation.is_of_function or name in LINEAR or is_view(operation.target)):
+                nothing.update(made)
+        left.append(operation)
+    return left, same, nothing
+
+
+def _other(operation: Operation, nothing: Collection[Result]) -> Result | None:
+    """The other operand of a sum with an undefined one, if it has the same metadata."""
+    if operation.target is not aten.add.Tensor or operation.kwargs:
+        return None
+    left = [each for each in operation.args if each not in nothing]
+    if len(left) != 1 or not isinstance(left[0], Result) or not isinstance(operation.output, Result):
+        return None
+    return left[0] if left[0].metadata is operation.output.metadata else None

@@ -30,12 +30,10 @@ from frontends.pytorch.graphs.form import Form
 from frontends.pytorch.lowering import (
     creation,
     decomposed,
-    gathering,
     joining,
     losses,
     normalization,
     pointwise,
-    pooling,
     ragged,
     reductions,
     views,

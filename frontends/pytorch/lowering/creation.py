@@ -28,6 +28,7 @@ def constant(at: Site, *given: object, **options: object) -> Value:
 
 
 @lowering(aten.full.default, aten.full_like.default, aten.new_full.default, aten.scalar_tensor.default)
+@lowering(aten.fill.Scalar, aten.fill.Tensor)
 def full(at: Site, *given: Argument, **options: object) -> Value:
     """Lower `full` and its like: the fill value is the last argument."""
     return at.operand(given[-1])

@@ -19,7 +19,6 @@ import torch
 from torch._decomp import decomposition_table
 from torch._dispatch.python import enable_python_dispatcher
 
-from backends.loops.affine import packed
 from backends.loops.nodes import Memory
 from backends.loops.program import Program
 from frontends.pytorch.lowering.registry import LOWERINGS, Declined, Lowered, Site, in_order, lowering
@@ -43,8 +42,8 @@ DECOMPOSED: Final = (
     aten.hardshrink.default, aten.hardsigmoid.default, aten.hardsigmoid_backward.default, aten.hardswish.default,
     aten.hardswish_backward.default, aten.hardtanh.default, aten.hardtanh_backward.default, aten.leaky_relu.default,
     aten.leaky_relu_backward.default, aten.log_sigmoid_forward.default, aten.log_sigmoid_backward.default,
-    aten.mish.default, aten.mish_backward.default, aten._prelu_kernel.default, aten._prelu_kernel_backward.default,
-    aten.sigmoid_backward.default, aten.silu_backward.default, aten.softplus.default, aten.softplus_backward.default,
+    aten.mish.default, aten._prelu_kernel.default, aten._prelu_kernel_backward.default,
+    aten.sigmoid_backward.default, aten.softplus.default, aten.softplus_backward.default,
     aten.softshrink.default, aten.tanh_backward.default, aten.threshold.default, aten.threshold_backward.default,
     aten.native_dropout_backward.default,
     # elementwise
@@ -70,8 +69,8 @@ DECOMPOSED: Final = (
     # views and copies
     aten.diag_embed.default, aten.eye.default, aten.eye.m, aten.pixel_shuffle.default, aten.pixel_unshuffle.default,
     aten.repeat.default, aten.replication_pad1d.default, aten.replication_pad2d.default,
-    aten.replication_pad3d.default, aten.rot90.default, aten.stack.default, aten.tril.default, aten.triu.default,
-    aten.unfold_copy.default, aten.upsample_nearest2d.default,
+    aten.replication_pad3d.default, aten.rot90.default, aten.select_backward.default, aten.stack.default,
+    aten.tril.default, aten.triu.default, aten.unfold_copy.default, aten.upsample_nearest2d.default,
 )  # fmt: skip
 STEPS: Final = {"+": "add", "-": "sub", "*": "mul", "/": "div", "truediv": "div"}
 """The arithmetic of floats that are computed from sizes."""
@@ -109,7 +108,7 @@ def decomposed(at: Site, *args: object, **kwargs: object) -> Lowered:
         if isinstance(source, Result):
             return at.memory(source)
         assert isinstance(value, Value)
-        return value.memory or at.program.stored(value.tensor, packed(value.sizes), value.sizes)
+        return at.stored(value)
 
     def known_size(expr: Expr) -> Expr:
         size = at.build.lift(expr)

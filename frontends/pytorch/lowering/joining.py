@@ -1,4 +1,4 @@
-"""Lowering of concatenation, stacking and slice assignment."""
+"""Lowering of concatenation, padding, slice assignment and indexing by tensors."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from typing import Final
 
 import torch
 
-from backends.loops.affine import is_zero
-from backends.loops.nodes import Sizes
+from backends.loops.affine import Affine, is_zero
+from backends.loops.nodes import Gather, Sizes, Tensor
+from backends.loops.operations import DTYPES
+from backends.loops.value_ranges import is_inside
 from frontends.pytorch.graphs.partition import FEW_PIECES
 from frontends.pytorch.lowering.registry import Argument, Declined, Site, Size, lowering
 from frontends.pytorch.lowering.values import Value
@@ -24,7 +26,7 @@ def cat(at: Site, tensors: list[Value], axis: int = 0) -> Value:
     rank = len(at.sizes)
     axis %= rank
     pieces = [x for x in tensors if x.rank == rank]
-    if any(x.rank != rank and not _is_nothing(x) for x in tensors):
+    if any(x.rank != 1 or not is_zero(x.sizes[0]) for x in tensors if x.rank != rank):
         raise Declined
     start = at.build.zero
     bounds: list[Expr] = []
@@ -45,10 +47,6 @@ def _joined(at: Site, pieces: list[Value], axis: int, bounds: list[Expr]) -> Val
     if len(tensors) == 1:
         return Value(at.build, tensors[0], at.sizes)
     return Value(at.build, at.build.concat(tensors, axis, tuple(bounds), at.sizes), at.sizes)
-
-
-def _is_nothing(x: Value) -> bool:
-    return x.rank == 1 and x.sizes[0].is_constant and x.sizes[0].constant == 0
 
 
 def _with(sizes: tuple[Expr, ...], axis: int, size: Expr) -> tuple[Expr, ...]:
@@ -89,7 +87,6 @@ PARTS: Final[dict[object, Callable[..., Value]]] = {
     aten.slice_scatter.default: slice_,
     aten.select_scatter.default: select,
     aten.slice_backward.default: slice_,
-    aten.select_backward.default: select,
 }
 """The views that these operators write to."""
 
@@ -108,16 +105,10 @@ def slice_backward(
     at: Site, grad: Value, sizes: object, axis: int, start: Size, end: object, step: int
 ) -> Value:
     if step != 1:
-        return view_backward(at, grad, sizes, axis, start, end, step)
+        return scatter(at, at.full(0), grad, axis, start, end, step)
     axis %= len(at.sizes)
     first = first_of(at, at.sizes[axis], start)
     return _within(at, at.full(0), grad.cast(at.dtype), axis, first, at.sizes[axis])
-
-
-@lowering(aten.select_backward.default)
-def view_backward(at: Site, grad: Value, sizes: object, *place: object) -> Value:
-    """The gradient of a view: the given one in its place, zeros elsewhere."""
-    return scatter(at, at.full(0), grad, *place)
 
 
 @lowering(aten.roll.default)
@@ -135,3 +126,51 @@ def roll(at: Site, x: Value, shifts: list[Size], axes: list[int] | None = None) 
         ]
         x = _joined(at, pieces, axis, [front])
     return x
+
+
+# ---------------------------------------------------------------------- indexing
+
+
+@lowering(aten.gather.default)
+def gather(at: Site, x: Value, axis: int, index: Value, *, sparse_grad: bool = False) -> Value:
+    """Lower `gather`: along the other axes, each element keeps its index."""
+    if not x.rank or index.dtype != "int64" or x.dtype not in DTYPES:
+        raise Declined
+    axis %= x.rank
+    places = tuple([index.tensor if each == axis else at.build.axis(each) for each in range(x.rank)])
+    if is_inside(at.build, index.tensor, x.sizes[axis]):
+        return x.gather(places, index.sizes)
+    inside = (index >= 0) & (index < x.sizes[axis])
+    at.require(inside, RuntimeError, f"an index is out of bounds for dimension {axis}")
+    return x.gather(places, index.sizes, inside)
+
+
+@lowering(aten._unsafe_index.Tensor)
+def unsafe_index(at: Site, x: Value, indices: list[Value | None]) -> Value:
+    """Lower advanced indexing: the broadcast axes of the indices replace the indexed axes.
+
+    The operator's caller guarantees that indices are in bounds; nothing outside is read in any case.
+    """
+    given = [axis for axis, index in enumerate(indices) if index is not None]
+    if not given or given != list(range(given[0], given[-1] + 1)):
+        raise Declined
+    if any(index is not None and index.dtype not in ("int64", "int32") for index in indices):
+        raise Declined
+    source = at.memory(at.operation.args[0])
+    first, behind = given[0], given[-1] + 1
+    count = len(at.sizes) - (x.rank - len(given))
+    places: list[Affine | Tensor] = []
+    for axis in range(x.rank):
+        index = indices[axis] if axis < len(indices) else None
+        if index is None:
+            places.append(at.build.axis(axis if axis < first else axis - behind + first + count))
+        else:
+            index = index.cast("int64")
+            if not at.is_part:
+                # those of a decomposition are never negative
+                index = (index < 0).select(index + x.sizes[axis], index).apply("maximum", 0)
+            index = index.apply("minimum", x.sizes[axis] - 1)
+            sizes = at.sizes[first : first + count]
+            broadcast = index.expanded(sizes).unsqueezed(range(count, count + x.rank - behind))
+            places.append(broadcast.expanded(at.sizes).tensor)
+    return Value(at.build, Gather(at.sizes, x.dtype, source, tuple(places)), at.sizes)

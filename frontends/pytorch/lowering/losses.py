@@ -39,11 +39,6 @@ def nll_loss_forward(
     return [total / count if reduction == MEAN else total, count]
 
 
-def _is_target(at: Site, x: Value, target: Value, ignored: int) -> Value:
-    target = target.unsqueezed([1]).expanded(x.sizes)
-    return at.iota(1, x.sizes).equals(target) & target.differs(ignored)
-
-
 @lowering(aten.nll_loss_backward.default, aten.nll_loss2d_backward.default)
 def nll_loss_backward(
     at: Site,
@@ -67,4 +62,5 @@ def nll_loss_backward(
         share = at.operand(grad) / at.operand(total) if reduction == MEAN else at.operand(grad)
     if weight is not None:
         share = share.expanded(x.sizes) * weight.along(1, x.rank).expanded(x.sizes)
-    return _is_target(at, x, target, ignored).select(-share, 0)
+    target = target.unsqueezed([1]).expanded(x.sizes)
+    return (at.iota(1, x.sizes).equals(target) & target.differs(ignored)).select(-share, 0)

@@ -11,6 +11,7 @@ from typing import Any
 from backends.loops.program import Call, Check, Program
 from frontends.pytorch.graphs.graph import reads_floats, undefined
 from frontends.pytorch.symbolic.node import Node
+from frontends.pytorch.symbolic.values import symbols_of
 from shapes.symbolic.numbers import SymBool, SymFloat, SymInt
 from solver.floats.ordinals import pattern as pattern_of
 from solver.terms.expr import Atom, Expr
@@ -67,11 +68,5 @@ class Numbers:
 
     def bind(self, node: Node) -> tuple[Atom, Callable[[Any], object]]:
         """The symbol of an operator's scalar result, and the conversion to it."""
-        value = node.value
-        if isinstance(value, SymFloat):
-            (pattern,) = value.value.arguments
-            (atom,) = pattern.symbols
-            return atom, pattern_of
-        props = value.prop if isinstance(value, SymBool) else value.expr
-        (atom,) = props.symbols
-        return atom, int
+        (atom,) = symbols_of(node.value)
+        return atom, pattern_of if isinstance(node.value, SymFloat) else int

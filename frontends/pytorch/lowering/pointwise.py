@@ -85,7 +85,7 @@ def mul(at: Site, x: Argument, y: Argument) -> Value:
     return at.operand(x).apply(operation, at.operand(y))
 
 
-@lowering(aten.div.Tensor, aten.div.Scalar, aten.true_divide.Tensor)
+@lowering(aten.div.Tensor, aten.div.Scalar)
 def div(at: Site, x: Argument, y: Argument) -> Value:
     return at.operand(x) / at.operand(y)
 
@@ -132,11 +132,6 @@ FORMULAS: Final[Mapping[object, Callable[[Value], Value]]] = {
 @lowering(*FORMULAS)
 def of_one(at: Site, x: Value) -> Value:
     return FORMULAS[at.operation.target](x)
-
-
-@lowering(aten.square.default)
-def square(at: Site, x: Value) -> Value:
-    return at.operand(x) * at.operand(x)
 
 
 @lowering(aten.pow.Tensor_Scalar)
@@ -202,7 +197,6 @@ def shift(at: Site, x: Value, by: Argument) -> Value:
 CLASSES: Final[Mapping[object, Callable[[Value], Value]]] = {
     aten.isnan.default: lambda x: x.apply("isnan"),
     aten.isinf.default: lambda x: x.apply("isinf"),
-    aten.isfinite.default: lambda x: ~(x.apply("isnan") | x.apply("isinf")),
     aten.isposinf.default: lambda x: x.equals(float("inf")),
     aten.isneginf.default: lambda x: x.equals(float("-inf")),
 }
@@ -211,7 +205,7 @@ CLASSES: Final[Mapping[object, Callable[[Value], Value]]] = {
 @lowering(*CLASSES)
 def classified(at: Site, x: Value) -> Value:
     """Lower a test of float classes, such as `isnan`; all integers are finite."""
-    return CLASSES[at.operation.target](x) if x.is_float else at.full(at.name == "isfinite")
+    return CLASSES[at.operation.target](x) if x.is_float else at.full(False)
 
 
 @lowering(aten.signbit.default)
@@ -221,7 +215,7 @@ def signbit(at: Site, x: Value) -> Value:
     return at.full(False) if x.dtype == "bool" else x < 0
 
 
-@lowering(aten.where.self, aten.where.ScalarSelf, aten.where.ScalarOther, aten.where.Scalar)
+@lowering(aten.where.self)
 def where(at: Site, condition: Value, yes: Argument, no: Argument) -> Value:
     return at.operand(condition, "bool").select(at.operand(yes), at.operand(no))
 
@@ -257,8 +251,3 @@ def to_copy(at: Site, x: Value, **options: object) -> Value:
 @lowering(aten.copy.default)
 def copied_into(at: Site, x: Value, source: Value, non_blocking: bool = False) -> Value:
     return at.operand(source.rounded(at.dtype))
-
-
-@lowering(aten.fill.Scalar, aten.fill.Tensor)
-def fill(at: Site, x: Value, value: Argument) -> Value:
-    return at.operand(value)

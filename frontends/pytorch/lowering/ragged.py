@@ -58,15 +58,11 @@ def rows_at(at: Site, offsets: Memory, total: Expr, limit: Expr | None = None, *
     return known[-1]
 
 
-def in_memory(at: Site, x: Value) -> Memory:
-    return x.memory or at.program.stored(x.tensor, packed(x.sizes), x.sizes)
-
-
 def rows_of(at: Site, offsets: Value, total: Expr, limit: Expr | None = None) -> Rows:
     """The rows between these offsets."""
     if offsets.rank != 1 or offsets.dtype not in OFFSETS or not at.is_nonnegative(offsets.sizes[0] - 1):
         raise Declined
-    return rows_at(at, in_memory(at, offsets), total, limit)
+    return rows_at(at, at.stored(offsets), total, limit)
 
 
 def ends(at: Site, rows: Rows) -> tuple[Value, Value]:
@@ -134,7 +130,7 @@ def rows_of_lengths(at: Site, counts: Value, total: Expr) -> Rows:
         return rows_at(at, offsets, total, is_shifted=True)
     sizes = (counts.sizes[0] + 1,)
     buffer = at.program.buffer("int64", sizes, packed(sizes))
-    at.program.steps.append(Call(offsets_of, (in_memory(at, counts),), {}, (buffer,), has_layout=True))
+    at.program.steps.append(Call(offsets_of, (at.stored(counts),), {}, (buffer,), has_layout=True))
     return rows_at(at, at.build.memory(buffer), total)
 
 
@@ -153,7 +149,7 @@ def repeat_interleave(at: Site, repeats: Value, *, output_size: Size | None = No
         if not is_plain(total) or total.is_constant:
             raise Declined
         (symbol,) = total.symbols
-        at.program.steps.append(Call(sum_of, (in_memory(at, repeats),), {}, (symbol,)))
+        at.program.steps.append(Call(sum_of, (at.stored(repeats),), {}, (symbol,)))
     rows = rows_of_lengths(at, repeats, total)
     require_cover(at, rows, "allocated size does not match required size")
     return Value(at.build, at.build.row_of(rows), (rows.total,))
@@ -325,7 +321,7 @@ def embedding_backward(
     if by_frequency or at.kind.device.type != "cpu" or at.dtype != "float32" or grad.dtype != "float32":
         raise Declined
     buffer = at.program.buffer(at.dtype, at.sizes, packed(at.sizes))
-    tensors = [None if each is None else in_memory(at, each) for each in (grad, indices, offsets)]
+    tensors = [None if each is None else at.stored(each) for each in (grad, indices, offsets)]
     arguments = (*tensors[:2], at.size(count), at.size(ignored), tensors[2])
     at.program.steps.append(Call(added_rows, arguments, {}, (buffer,), has_layout=True, is_fresh=True))
     return Value(at.build, at.build.memory(buffer), at.sizes)

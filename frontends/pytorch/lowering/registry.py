@@ -9,6 +9,7 @@ from typing import Final, TypeAlias, TypeVar
 import torch
 
 from backends.decisions.questions import Choice
+from backends.loops.affine import packed
 from backends.loops.kernels import Buffer
 from backends.loops.nodes import Memory, Sizes
 from backends.loops.program import Call, Program
@@ -129,6 +130,10 @@ class Site:
         """Store elements to memory."""
         assert target.memory is not None
         self.program.assign(target.memory, value.cast(target.dtype).expanded(target.sizes).tensor)
+
+    def stored(self, x: Value) -> Memory:
+        """The memory of a tensor: new, contiguous memory if it has none."""
+        return x.memory or self.program.stored(x.tensor, packed(x.sizes), x.sizes)
 
     def called(self, target: Callable[..., object], kind: Metadata) -> Value:
         """A tensor computed by a call that receives its sizes and strides."""

@@ -6,8 +6,10 @@ materializes the expression.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from collections.abc import Set as AbstractSet
+
+import torch
 
 from backends.loops.affine import Affine, affine_sum
 from backends.loops.channels_last import channels_last_strides, is_channels_last
@@ -17,7 +19,6 @@ from backends.loops.operations import DTYPES
 from backends.loops.program import Call, Program
 from frontends.pytorch.errors import Unsupported
 from frontends.pytorch.lowering.devices import Brought, Places
-from frontends.pytorch.lowering.layouts import laid_out
 from frontends.pytorch.lowering.registry import sizes_of
 from frontends.pytorch.lowering.values import Value
 from frontends.pytorch.symbolic.metadata import Metadata, name_of
@@ -177,15 +178,12 @@ class Results:
 
     def has_layout(self, value: Value, kind: Metadata) -> bool:
         """Return True if a value is materialized with its metadata's strides."""
-        return value.memory is not None and self._lies(value.memory, self.strides(kind))
-
-    def _lies(self, memory: Memory, strides: tuple[Expr, ...]) -> bool:
-        for axis, (size, stride) in enumerate(zip(memory.sizes, strides)):
-            if size.is_constant and size.constant in (0, 1):
-                continue
-            if not self.build.decisions.equal(memory.offset.coefficient(axis) or self.build.zero, stride):
-                return False
-        return True
+        memory = value.memory
+        return memory is not None and all(
+            size.is_constant and size.constant in (0, 1)
+            or self.build.decisions.equal(memory.offset.coefficient(axis) or self.build.zero, stride)
+            for axis, (size, stride) in enumerate(zip(memory.sizes, self.strides(kind)))
+        )
 
     def read_by(self, tensor: Tensor) -> AbstractSet[Result | None]:
         """The owners of the memory that an expression reads."""
@@ -206,3 +204,12 @@ class Results:
 
     def offset(self, kind: Metadata) -> Expr:
         return sizes_of((kind.offset,), self.build)[0]
+
+
+def laid_out(rank: int) -> Callable[..., torch.Tensor]:
+    """A copy with the sizes and strides that follow the tensor among the arguments."""
+
+    def copied(x: torch.Tensor, *layout: int) -> torch.Tensor:
+        return torch.empty_strided(layout[:rank], layout[rank:], dtype=x.dtype, device=x.device).copy_(x)
+
+    return copied

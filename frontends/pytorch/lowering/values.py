@@ -76,7 +76,7 @@ class Value:
         """Convert to another dtype; nonzero becomes true."""
         if dtype == self.dtype:
             return self
-        if dtype == "bool" and not _is_literal(self.tensor):
+        if dtype == "bool" and not (isinstance(self.tensor, Number) and not isinstance(self.tensor.value, Expr)):
             return self.apply("ne", 0)
         return self.of(self.build.cast(self.tensor, dtype))
 
@@ -116,20 +116,11 @@ class Value:
     def __sub__(self, other: Operand) -> Value:
         return self.apply("sub", other)
 
-    def __rsub__(self, other: Constant) -> Value:
-        return self.number(other) - self
-
     def __mul__(self, other: Operand) -> Value:
         return self.apply("mul", other)
 
-    def __rmul__(self, other: Constant) -> Value:
-        return self.number(other) * self
-
     def __truediv__(self, other: Operand) -> Value:
         return self.apply("div", other)
-
-    def __rtruediv__(self, other: Constant) -> Value:
-        return self.number(other) / self
 
     def __neg__(self) -> Value:
         return self.apply("neg")
@@ -226,10 +217,6 @@ class Value:
 
 Constant: TypeAlias = Expr | int | float | bool
 Operand: TypeAlias = Value | Constant
-
-
-def _is_literal(tensor: Tensor) -> bool:
-    return isinstance(tensor, Number) and not isinstance(tensor.value, Expr)
 
 
 def _converted(value: int | float | bool, dtype: str) -> int | float | bool:

@@ -23,7 +23,6 @@ def viewed(x: Value, sizes: Sizes, places: Sequence[Affine]) -> Value:
 
 
 @lowering(aten.alias.default, aten.detach.default, aten.lift_fresh.default, views=True)
-@lowering(aten.resolve_conj.default, aten.resolve_neg.default, views=True)
 def same(at: Site, x: Value) -> Value:
     return x
 

@@ -20,10 +20,9 @@ from backends.program.layouts import is_whole
 from backends.results import check_results
 from frontends.pytorch.errors import Unsupported
 from frontends.pytorch.graphs.form import Form
-from frontends.pytorch.graphs.graph import conditions_of, is_symbol, prediction_of
+from frontends.pytorch.graphs.graph import are_bound, due, is_symbol, prediction_of
 from frontends.pytorch.lowering.devices import place_of
-from frontends.pytorch.lowering.images import begins, images_of
-from frontends.pytorch.lowering.layouts import FRESH, INTO, SURE
+from frontends.pytorch.lowering.layouts import FRESH, INTO, SURE, begins, images_of
 from frontends.pytorch.lowering.numbers import Numbers
 from frontends.pytorch.lowering.registry import BINDING, LOWERINGS, VIEWS, Declined, Site, in_order, symbolic_sizes_of
 from frontends.pytorch.lowering.results import Results
@@ -71,7 +70,8 @@ class Writer:
             self._bound.add(atom)
         self._checks()
         for operation in self.form.operations:
-            self._look_ahead(operation)
+            if is_view(operation.target):
+                self.results.views |= dict.fromkeys(operation.outputs, operation.args[0])
         self._returned = {self.results.root(output) for output in self.form.outputs if isinstance(output, Result)}
         changes = [each for each in self.form.operations if each.target is aten.copy_.default]
         for operation in self.form.operations:
@@ -105,11 +105,6 @@ class Writer:
     def _known(self, size: Expr) -> None:
         if is_symbol(size):
             self._bound.update(size.symbols)
-
-    def _look_ahead(self, operation: Operation) -> None:
-        """Record which results are views."""
-        if is_view(operation.target):
-            self.results.views |= dict.fromkeys(operation.outputs, operation.args[0])
 
     # ------------------------------------------------------------------ values
 
@@ -164,15 +159,10 @@ class Writer:
         """Return True if loops support the dtype, and the sizes are known."""
         if name_of(kind.dtype) not in DTYPES and function not in VIEWS:
             return False
-        return function in BINDING or all(self._is_bound(atom) for atom in self._symbols(kind))
+        return function in BINDING or are_bound(self._symbols(kind), self._bound)
 
     def _symbols(self, kind: Metadata) -> frozenset[Atom]:
         return frozenset().union(*[size.symbols for size in self.results.sizes(kind)])
-
-    def _is_bound(self, atom: Atom) -> bool:
-        if atom in self._bound:
-            return True
-        return atom.definition is not None and all(self._is_bound(each) for each in atom.definition.symbols)
 
     def _operand(self, value: object, function: object) -> object:
         """An argument of a lowering."""
@@ -184,7 +174,7 @@ class Writer:
                 return found
             case Node():
                 number = self.numbers.of(value)
-                if isinstance(number, Expr) and not all(self._is_bound(atom) for atom in number.symbols):
+                if isinstance(number, Expr) and not are_bound(number.symbols, self._bound):
                     return self._scalar(number)
                 return number
             case list():
@@ -245,7 +235,7 @@ class Writer:
             for axis, size in enumerate(buffer.sizes):
                 if is_symbol(size):
                     (atom,) = size.symbols
-                    if not self._is_bound(atom):
+                    if not are_bound((atom,), self._bound):
                         self.program.steps.append(Bind(atom, buffer, axis))
                         self._bound.add(atom)
 
@@ -261,13 +251,7 @@ class Writer:
 
     def _checks(self) -> None:
         """Emit the checks whose symbols are all bound."""
-        left = []
-        for check in self._waiting:
-            if all(self._is_bound(atom) for atom in check.prop.symbols):
-                self.program.steps += [Check(*condition) for condition in conditions_of(check)]
-            else:
-                left.append(check)
-        self._waiting = left
+        self.program.steps += [Check(*condition) for condition in due(self._waiting, self._bound)]
 
     # ------------------------------------------------------------------ outputs
 

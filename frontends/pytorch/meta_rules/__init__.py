@@ -11,7 +11,7 @@ import importlib
 from typing import Final
 
 FAMILIES: Final = (
-    "data_dependent", "missing_meta", "views", "contiguous", "convolution", "creation", "recurrent", "transforms",
+    "data_dependent", "missing_meta", "views", "contiguous", "convolution", "pointwise", "transforms",
 )  # fmt: skip
 
 for family in FAMILIES:

@@ -11,7 +11,7 @@ from typing import Any, Final
 import torch
 
 from frontends.pytorch.meta_rules.dtypes import dtypes_of
-from frontends.pytorch.meta_rules.layouts import is_by_row, is_number, is_packed
+from frontends.pytorch.meta_rules.layouts import elementwise_strides, is_by_row, is_packed, strides_of
 from frontends.pytorch.meta_rules.registry import (
     given,
     kind_rule,
@@ -106,10 +106,15 @@ def batch_norm(func: torch._ops.OpOverload, recorder: Trace, *args: Any) -> obje
 def padded(recorder: Trace, self: torch.Tensor, pad: Sequence[TorchValue], value: object = 0) -> object:
     """Constant padding: torch's function guards products of the sizes."""
     x = metadata_of(recorder, self)
-    may_be_channels_last = len(x.sizes) in (4, 5) and not is_by_row(x)
-    if may_be_channels_last or all(is_number(one, 0) for one in pad):
-        return NotImplemented
-    return packed(recorder, ruled(recorder, aten.constant_pad_nd.default, x, pad), x.dtype, x.device)
+    sizes, strides = ruled(recorder, aten.constant_pad_nd.default, x, pad), None
+    if not is_by_row(x):
+        if not any(recorder.env.guard_or_true(one > 0) for one in sizes_of(pad)):
+            # a tensor that is only cropped is copied in its layout
+            cropped = recorder.kinds.laid(sizes, strides_of(x.shape), 0, x.dtype, x.device)
+            strides = elementwise_strides(recorder.env, [cropped], sizes)
+        if strides is None and len(sizes) in (4, 5):
+            return NotImplemented
+    return recorder.kinds.laid(sizes, strides, 0, x.dtype, x.device)
 
 
 def statistics_dtype(x: Metadata) -> torch.dtype:

@@ -21,11 +21,11 @@ from typing import Final
 
 import torch
 
-from frontends.pytorch.meta_rules.layouts import elementwise_strides, is_number, strides_of, suggests_channels_last
+from frontends.pytorch.meta_rules.layouts import elementwise_strides, is_number, strides_of, suggested_strides
 from frontends.pytorch.meta_rules.registry import column_strides, metadata_of
 from frontends.pytorch.symbolic.metadata import Metadata, Template
 from frontends.pytorch.symbolic.tensor import Trace
-from shapes.environment.layout import channels_last_strides, contiguous_strides
+from shapes.environment.layout import contiguous_strides
 from shapes.rules.shape import Shape
 from shapes.symbolic.choices import Int
 
@@ -47,14 +47,7 @@ def by_columns(recorder: Trace, sizes: Shape, args: Sequence[object]) -> Sequenc
 
 def as_image(place: int = 0) -> Strides:
     """Channels-last if the argument at this index is, else contiguous."""
-
-    def strides(recorder: Trace, sizes: Shape, args: Sequence[object]) -> Sequence[Int] | None:
-        by_channel = suggests_channels_last(recorder.env, metadata_of(recorder, args[place]))
-        if by_channel is None:
-            return None
-        return channels_last_strides(sizes) if by_channel else contiguous_strides(sizes)
-
-    return strides
+    return lambda recorder, sizes, args: suggested_strides(recorder.env, metadata_of(recorder, args[place]), sizes)
 
 
 def as_rolled(recorder: Trace, sizes: Shape, args: Sequence[object]) -> Sequence[Int] | None:

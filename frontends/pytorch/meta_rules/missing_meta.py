@@ -17,8 +17,8 @@ import torch
 from frontends.pytorch.meta_rules.convolution import on_cpu_and_packed
 from frontends.pytorch.meta_rules.layouts import is_number, is_packed, is_repeated
 from frontends.pytorch.meta_rules.registry import (
-    by_columns,
     by_rule_alone,
+    column_strides,
     kind_rule,
     kind_rules,
     made,
@@ -84,7 +84,7 @@ def by_lapack(
         rows = sym_max(rows, columns)
     elif func is aten.linalg_solve_triangular.default:
         rows = first[-2]
-    whole = by_columns(recorder, first, base.dtype, base.device, rows)
+    whole = recorder.kinds.laid(first, column_strides(first, rows), 0, base.dtype, base.device)
     return (whole, *made(recorder, others, base)) if others else whole
 
 

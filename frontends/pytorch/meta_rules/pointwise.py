@@ -1,4 +1,4 @@
-"""Elementwise operators: broadcasting and type promotion.
+"""Elementwise operators: broadcasting and type promotion; copies, and new tensors like another one.
 
     >>> import torch
     >>> is_elementwise(torch.ops.aten.mul.Tensor), is_elementwise(torch.ops.aten.mm.default)
@@ -26,8 +26,9 @@ from frontends.pytorch.meta_rules.layouts import (
     is_ambiguously_channels_last,
     is_by_row,
     is_expanded,
+    order_of,
 )
-from frontends.pytorch.meta_rules.registry import metadata_of, packed
+from frontends.pytorch.meta_rules.registry import kind_rule, metadata_of, packed
 from frontends.pytorch.symbolic.metadata import Metadata
 from frontends.pytorch.symbolic.tensor import Trace
 from shapes.symbolic.choices import Int
@@ -68,9 +69,7 @@ def elementwise(func: torch._ops.OpOverload, recorder: Trace, *args: object, **k
     """
     operands = [metadata_of(recorder, value) for value in (*args, *kwargs.values()) if isinstance(value, torch.Tensor)]
     ranked = [operand for operand in operands if operand.sizes] or operands
-    if any(each.device != ranked[0].device for each in ranked):
-        return NotImplemented
-    if not ranked:
+    if not ranked or any(each.device != ranked[0].device for each in ranked):
         return NotImplemented
     env, sizes = recorder.env, common_sizes(recorder.env, ranked)
     if func._schema.is_mutable:
@@ -108,3 +107,31 @@ def by_comparison(
         tensors = [each.to(common if dtype is torch.bool else dtype) for each in tensors]
     strides = compute_elementwise_output_strides(*[each.expand(made.sizes) for each in tensors])
     return recorder.kinds.of(made.sizes, strides, 0, dtype, made.device)
+
+
+# ---------------------------------------------------------------------- copies
+
+
+@kind_rule(
+    aten.clone.default, aten._to_copy.default, aten.ones_like.default, aten.zeros_like.default, aten.empty_like.default,
+    aten.rand_like.default, aten.randn_like.default, aten.full_like.default,
+)  # fmt: skip
+def like(
+    recorder: Trace, self: torch.Tensor, *values: object, dtype: torch.dtype | None = None,
+    device: torch.device | None = None, memory_format: torch.memory_format | None = None, **options: object,
+) -> object:  # fmt: skip
+    """A copy with another dtype or device, or a new tensor like this one, without its gaps and expanded axes."""
+    base = metadata_of(recorder, self)
+    dtype, device = base.dtype if dtype is None else dtype, base.device if device is None else torch.device(device)
+    is_dense = options.get("layout") in (None, torch.strided) and not options.get("pin_memory")
+    if not is_dense or device.type != "cpu" and device.index is None:
+        return NotImplemented
+    if memory_format is torch.contiguous_format:
+        return packed(recorder, base.shape, dtype, device)
+    order = order_of(recorder.env, base) if memory_format in (None, torch.preserve_format) else None
+    if order is None:
+        return NotImplemented
+    if order.dense:
+        return recorder.kinds.like(base, dtype, device)
+    strides = elementwise_strides(recorder.env, [base], base.shape)
+    return NotImplemented if strides is None else recorder.kinds.laid(base.shape, strides, 0, dtype, device)

@@ -125,13 +125,8 @@ def made(recorder: Trace, found: Ruled, base: Metadata) -> Any:
     return pieces if isinstance(found, list) else tuple(pieces)
 
 
-def by_columns(recorder: Trace, shape: Shape, dtype: torch.dtype, device: torch.device, rows: Int) -> Metadata:
-    """A batch of column-major matrices, whose columns are `rows` apart."""
-    return recorder.kinds.laid(shape, column_strides(shape, rows), 0, dtype, device)
-
-
 def column_strides(shape: Shape, rows: Int) -> Sequence[Int]:
-    """The strides of column-major matrices."""
+    """The strides of column-major matrices, whose columns are `rows` apart."""
     turned = contiguous_strides([*shape[:-2], shape[-1], rows])
     return [*turned[:-2], turned[-1], turned[-2]]
 

@@ -18,7 +18,7 @@ from typing import Final
 import torch
 
 from frontends.pytorch.meta_rules.layouts import strides_of
-from frontends.pytorch.meta_rules.registry import kind_rule, metadata_of
+from frontends.pytorch.meta_rules.registry import kind_rules, metadata_of
 from frontends.pytorch.symbolic.metadata import Metadata
 from frontends.pytorch.symbolic.node import value_of
 from frontends.pytorch.symbolic.tensor import Trace
@@ -29,52 +29,28 @@ REAL: Final = {torch.complex64: torch.float32, torch.complex128: torch.float64, 
 COMPLEX: Final = {real: complex_ for complex_, real in REAL.items()}
 
 
-@kind_rule(aten._fft_r2c.default)
-def from_real(recorder: Trace, self: torch.Tensor, dim: Sequence[int], normalization: int, onesided: bool) -> object:
-    """Real to complex: the last axis has n // 2 + 1 elements."""
-    given = metadata_of(recorder, self)
-    if not _is_known(given, dim) or given.dtype not in COMPLEX:
+@kind_rules(aten._fft_r2c.default, aten._fft_c2c.default, aten._fft_c2r.default)
+def transformed(
+    func: torch._ops.OpOverload, recorder: Trace, self: torch.Tensor, dim: Sequence[int], normalization: int,
+    last: bool | int | torch.SymInt,
+) -> object:  # fmt: skip
+    """Real to complex, `last` if half of the last axis is left out; complex to complex; and complex to real along the
+    last axis, of the size `last`, after a complex transform along the others."""
+    base = metadata_of(recorder, self)
+    if base.device.type != "cpu" or not dim or base.dtype not in (COMPLEX if func is aten._fft_r2c.default else REAL):
         return NotImplemented
-    *along, last = _axes(given, dim)
-    sizes = list(given.shape)
-    if onesided:
-        sizes[last] = sizes[last] // 2 + 1
-    return _made(recorder, given, [*_by_stride(given, along), last], sizes, COMPLEX[given.dtype])
-
-
-@kind_rule(aten._fft_c2c.default)
-def between_complex(
-    recorder: Trace, self: torch.Tensor, dim: Sequence[int], normalization: int, forward: bool
-) -> object:
-    """Complex to complex: the layout is kept."""
-    given = metadata_of(recorder, self)
-    if not _is_known(given, dim) or given.dtype not in REAL:
-        return NotImplemented
-    return _made(recorder, given, _by_stride(given, _axes(given, dim)), given.shape, given.dtype)
-
-
-@kind_rule(aten._fft_c2r.default)
-def to_real(
-    recorder: Trace, self: torch.Tensor, dim: Sequence[int], normalization: int, last_dim_size: int | torch.SymInt
-) -> object:
-    """Complex to real: along the last axis, after a complex transform along the others."""
-    given = metadata_of(recorder, self)
-    if not _is_known(given, dim) or given.dtype not in REAL:
-        return NotImplemented
-    *along, last = _axes(given, dim)
+    *along, inner = [axis % len(base.shape) for axis in dim]
+    sizes = list(base.shape)
+    if func is aten._fft_c2c.default:
+        return _made(recorder, base, _by_stride(base, [*along, inner]), sizes, base.dtype)
+    if func is aten._fft_r2c.default:
+        if last:
+            sizes[inner] = sizes[inner] // 2 + 1
+        return _made(recorder, base, [*_by_stride(base, along), inner], sizes, COMPLEX[base.dtype])
     if along:
-        given = _made(recorder, given, _by_stride(given, along), given.shape, given.dtype)
-    sizes = list(given.shape)
-    sizes[last] = value_of(last_dim_size)
-    return _made(recorder, given, [last], sizes, REAL[given.dtype])
-
-
-def _is_known(given: Metadata, dim: Sequence[int]) -> bool:
-    return given.device.type == "cpu" and len(dim) > 0
-
-
-def _axes(given: Metadata, dim: Sequence[int]) -> list[int]:
-    return [axis % len(given.shape) for axis in dim]
+        base = _made(recorder, base, _by_stride(base, along), sizes, base.dtype)
+    sizes[inner] = value_of(last)
+    return _made(recorder, base, [inner], sizes, REAL[base.dtype])
 
 
 def _by_stride(given: Metadata, axes: Sequence[int]) -> list[int]:
@@ -106,17 +82,12 @@ def _made(
 def _partitioned(rank: int, along: Sequence[int]) -> list[int]:
     """The axes that are not transformed, in the order of `std::partition`: it is not stable, which matters for equal
     strides."""
-    axes = list(range(rank))
-    first, last = 0, rank
-    while True:
-        while first != last and axes[first] not in along:
-            first += 1
-        if first == last:
-            return axes[:first]
-        last -= 1
-        while first != last and axes[last] in along:
-            last -= 1
-        if first == last:
-            return axes[:first]
-        axes[first], axes[last] = axes[last], axes[first]
-        first += 1
+    left, found = list(range(rank)), []
+    while left:
+        axis = left.pop(0)
+        if axis in along:
+            # the last one of the others takes its place
+            left = left[: max([place + 1 for place, other in enumerate(left) if other not in along], default=0)]
+            axis = left.pop() if left else -1
+        found.append(axis)
+    return [axis for axis in found if axis >= 0]

@@ -15,6 +15,19 @@
 takes the copy, which is correct for all sizes unless one is written and the other read afterwards, or the caller has
 both. Where data decides the size, the graph ends a call in which it is a view, before the call has had any effect, and
 the call runs operator by operator.
+
+Mutations whose operands overlap have no functional form, and run operator by operator as well:
+
+    >>> trace(lambda x: x.add_(x[0].clone()), (torch.randn(3, 4),)).recording.overlapping
+    []
+    >>> trace(lambda x: x[:, 1:].add_(x[:, :-1]), (torch.randn(3, 4),)).recording.overlapping
+    ['aten.add_.Tensor may read elements that it writes']
+
+The elements of `as_strided` must be in the storage for all sizes. Only those of traced tensors are known to exist:
+
+    >>> variant = trace(lambda x: x.as_strided((10,), (3,)) + 1, (torch.ones(30),))
+    >>> [str(guard) for guard in variant.guards]
+    ['x.shape[0] >= 28']
 """
 
 from __future__ import annotations
@@ -30,16 +43,21 @@ from frontends.pytorch.errors import Unsupported, unsupported
 from frontends.pytorch.recording.marked import RESOLVE
 from frontends.pytorch.recording.operations import (
     Copy,
-    follow,
+    Operation,
+    Recording,
     is_custom,
     is_exchange,
     is_random,
+    is_view,
     results_of,
     written_and_read,
 )
 from frontends.pytorch.recording.special import special
 from frontends.pytorch.symbolic.function_mode import Arguments, Keywords
+from frontends.pytorch.symbolic.node import value_of
 from frontends.pytorch.symbolic.tensor import Result, Traced
+from shapes.environment.layout import is_empty, max_storage_index
+from shapes.symbolic.choices import Int
 
 if TYPE_CHECKING:
     from frontends.pytorch.recording.recorder import Recorder
@@ -48,7 +66,6 @@ if TYPE_CHECKING:
     from shapes.symbolic.numbers import SymBool
 
 aten: Final = torch.ops.aten
-
 
 CHANGED: Final = "a conjugate or a negative, which is a view, is changed in place, or what it is a view of"
 RETURNED: Final = "a conjugate or a negative is returned, which is a view that is marked as one"
@@ -106,22 +123,16 @@ def settle(recorder: Recorder, outputs: Sequence[object], *, ends: bool) -> None
     copies = recorder.recording.copies
     if not copies:
         return
-    roots: dict[Result, Result] = {}
+    root = recorder.recording.base
     read: dict[Result, float] = {}
     writes: list[tuple[int, Result]] = []
     places: dict[Result, int] = {}
-
-    def root(result: Result) -> Result:
-        return roots.get(result, result)
 
     for place, operation in enumerate(recorder.recording.operations):
         target, made = operation.target, operation.output
         read.update([(root(each), place) for each in results_of(operation.arguments)])
         for result in results_of(made):
             places.setdefault(result, place)
-        if target is aten._unsafe_view.default and isinstance(made, Result) and isinstance(operation.args[0], Result):
-            roots[made] = root(operation.args[0])
-        follow(operation, roots)
         if target._schema.is_mutable:
             writes += [(place, root(each)) for each in written_and_read(operation)[0]]
     returned = set(map(root, results_of(outputs)))
@@ -159,3 +170,84 @@ def _guard(recorder: Recorder, copy: Copy, ends: bool) -> None:
                 )
         for apart in copy.apart:
             env.guard(apart)
+
+
+# ---------------------------------------------------------------------- overlap
+
+
+ELEMENTWISE: Final = frozenset((aten.copy_.default, aten.masked_fill_.Scalar, aten.masked_fill_.Tensor))
+"""Elementwise operators besides those with torch's pointwise tag."""
+READING_FIRST: Final = frozenset((aten.fill_.Tensor,))
+"""Operators that read everything before they write."""
+
+
+def find_overlaps(recording: Recording) -> None:
+    """Record the mutations that may overlap their operands, or write an element twice: they have no functional form.
+
+    Torch's kernels reject some overlaps, and do not check tensors with gaps: a kernel then reads elements that it has
+    written, in an unspecified order. Functionalized kernels read everything before they write. So they are used only if
+    nothing else of the written tensor's memory is read, or exactly the written elements one by one.
+    """
+    strided: set[Result] = set()
+    for operation in recording.operations:
+        target = operation.target
+        if is_view(target):
+            if target is aten.as_strided.default or operation.args[0] in strided:
+                strided.update(results_of(operation.output))
+        elif target._schema.is_mutable and target.namespace == "aten":
+            if _overlaps(recording, operation, strided):
+                recording.overlapping.append(f"{target} may read elements that it writes")
+
+
+def _overlaps(recording: Recording, operation: Operation, strided: set[Result]) -> bool:
+    target = operation.target
+    written, read = written_and_read(operation)
+    if len(written) != 1 or target in READING_FIRST:
+        # not a kernel, or harmless
+        return False
+    (changed,) = written
+    assert changed.metadata is not None
+    is_expanded = any(isinstance(stride, int) and stride == 0 for stride in changed.metadata.strides)
+    if (changed in strided or is_expanded) and not operation.backward:
+        return True
+    shared = [each for each in read if recording.base(each) is recording.base(changed)]
+    elementwise = torch.Tag.pointwise in target.tags or target in ELEMENTWISE
+    return any(each.metadata is not changed.metadata or not elementwise for each in shared)
+
+
+# ---------------------------------------------------------------------- reach
+
+
+READS_OFFSET: Final = frozenset(
+    [getattr(aten, name).default for name in ("as_strided", "as_strided_", "as_strided_copy", "as_strided_scatter")]
+)
+"""Operators that depend on the storage offset."""
+
+
+@special(aten.as_strided.default)
+def as_strided(recorder: Recorder, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords) -> object:
+    """A view, with guards that all of its elements are in known memory."""
+    source, env = args[0], recorder.env
+    if recorder.backward or not isinstance(source, Traced):
+        return recorder.operator(func, args, kwargs)
+    base = recorder.recording.base(source.result).metadata
+    assert base is not None
+    made = recorder.operator(func, args, kwargs)
+    view = made.metadata
+    if _is_empty(env, view):
+        return made
+    if _is_empty(env, base) or not env.guard(_last(view) <= _last(base)):
+        what = "`as_strided` reaches elements outside of the tensor that it is given"
+        unsupported(what, "take it of the tensor that owns the memory, within its elements")
+    return made
+
+
+def _is_empty(env: ShapeEnv, metadata: Metadata) -> bool:
+    """Return True if it is empty, with a guard."""
+    empty = is_empty(metadata.shape)
+    return empty if isinstance(empty, bool) else env.guard(empty)
+
+
+def _last(metadata: Metadata) -> Int:
+    """The storage index of the last element."""
+    return max_storage_index(metadata.shape, metadata.shape.strides or (), value_of(metadata.offset))

@@ -117,10 +117,8 @@ def leaf_names(
         parameters = []
     heads: list[tuple[str, object]] = []
     for place, arg in enumerate(args):
-        if place < len(parameters) and parameters[place].kind is not inspect.Parameter.VAR_POSITIONAL:
-            heads.append((parameters[place].name, arg))
-        else:
-            heads.append((f"arg{place}", arg))
+        is_named = place < len(parameters) and parameters[place].kind is not inspect.Parameter.VAR_POSITIONAL
+        heads.append((parameters[place].name if is_named else f"arg{place}", arg))
     heads += list(kwargs.items())
     names: list[str] = []
     used: set[str] = set()

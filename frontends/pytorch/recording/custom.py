@@ -29,6 +29,8 @@ from shapes.rules import Rule, Shape
 
 RULES: Final[dict[object, Rule]] = {}
 """The shape rules of custom operators."""
+TENSORS: Final = ("Tensor", "Optional[Tensor]", "List[Tensor]")
+"""The types of results that are predicted."""
 WRITE_ONE: Final = "custom_op(...).shape_rule or infer_shape_rule gives it one, or torch.library.register_fake"
 
 
@@ -40,7 +42,7 @@ def template(
     Raises:
         TraceError: it has neither.
     """
-    if not all(is_tensors(each.type) for each in func._schema.returns) or (
+    if not all(str(each.type) in TENSORS for each in func._schema.returns) or (
         len(func._schema.returns) > 1 and is_list(func)
     ):
         what = f"{func.name()} gives more than tensors: {func._schema}"
@@ -126,11 +128,6 @@ class DynamicSizes:
 
 def flat(outputs: Any) -> list[Shape]:
     return [outputs] if isinstance(outputs, Shape) else [shape for shape in outputs if shape is not None]
-
-
-def is_tensors(kind: object) -> bool:
-    """Return True if a schema's type is a tensor, an optional tensor, or a list of tensors."""
-    return str(kind) in ("Tensor", "Optional[Tensor]", "List[Tensor]")
 
 
 def is_list(func: torch._ops.OpOverload) -> bool:

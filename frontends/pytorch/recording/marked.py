@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final
 import torch
 
 from frontends.pytorch.errors import unsupported
-from frontends.pytorch.recording.operations import Copy, roots_of
+from frontends.pytorch.recording.operations import Copy
 from frontends.pytorch.recording.special import special
 from frontends.pytorch.symbolic.function_mode import Arguments, Function, Keywords, TorchFunctions, handles
 from frontends.pytorch.symbolic.tensor import Traced
@@ -78,7 +78,7 @@ def _is_marked(recorder: Recorder, tensor: object) -> bool:
     marked = {copy.made for copy in recorder.recording.copies if copy.is_marked}
     if not marked or not isinstance(tensor, Traced):
         return False
-    return roots_of(recorder.recording.operations).get(tensor.result, tensor.result) in marked
+    return recorder.recording.base(tensor.result) in marked
 
 
 def refuse_negatives(recorder: Recorder, given: Iterable[object], *, written: bool) -> None:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Final
 
 import torch
-from torch._decomp import decomposition_table
 from torch.utils._pytree import tree_map
 
 from frontends.pytorch.errors import Unsupported
@@ -57,11 +56,6 @@ def by_meta(
             on_meta_kwargs["device"] = torch.device("meta")
     try:
         output = (run or func)(*on_meta_args, **on_meta_kwargs)
-    except NotImplementedError:
-        decomposed = decomposition_table.get(func)
-        if decomposed is None:
-            raise
-        output = decomposed(*on_meta_args, **on_meta_kwargs)
     except RuntimeError as error:
         if RESIZED in str(error):
             raise Unsupported(OTHER_SIZES.format(func)) from error
@@ -82,11 +76,10 @@ def by_meta(
             before = tensors[place].metadata
             if recorder.kinds.of_tensor(twin, before.device) is not before:
                 raise Unsupported(OTHER_SIZES.format(func))
-    if isinstance(output, list):
-        return Template([piece(value) for value in output])
-    if isinstance(output, tuple):
-        return Template(tuple([piece(value) for value in output]))
-    return Template(piece(output))
+    if not isinstance(output, list | tuple):
+        return Template(piece(output))
+    pieces = [piece(value) for value in output]
+    return Template(pieces if isinstance(output, list) else tuple(pieces))
 
 
 def with_numbers(value: object) -> object:

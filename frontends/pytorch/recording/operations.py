@@ -98,15 +98,11 @@ def draws_numbers(func: torch._ops.OpOverload) -> bool:
 
 
 def is_random(operation: Operation) -> bool:
-    """Return True if an operator draws random numbers."""
-    return draws_numbers(operation.target) and not _drops_nothing(operation)
-
-
-def _drops_nothing(operation: Operation) -> bool:
-    """Return True if an operator with dropout has probability 0, as a single recurrent layer."""
-    places = {argument.name: place for place, argument in enumerate(operation.target._schema.arguments)}
-    place = places.get("dropout")
-    return place is not None and place < len(operation.args) and operation.args[place] == 0.0
+    """Return True if an operator draws random numbers; with dropout of probability 0, a recurrent layer does not."""
+    if not draws_numbers(operation.target):
+        return False
+    given = bound(operation.target, operation.args, operation.kwargs)
+    return not any(argument.name == "dropout" and value == 0.0 for argument, value in given)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +129,8 @@ class Recording:
     overlapping: list[str] = field(default_factory=list)
     """Mutations that may overlap their operands: these have no functional form."""
     count: int = 0
+    _bases: dict[Result, Result] = field(default_factory=dict)
+    _followed: int = 0
 
     def result(self, metadata: Metadata | None, constant: torch.Tensor | None = None) -> Result:
         self.count += 1
@@ -140,25 +138,19 @@ class Recording:
 
     def changed(self) -> set[Result]:
         """The tensors whose memory or sizes are changed in place: none of them is a view that the program made."""
-        roots = roots_of(self.operations)
         mutable = [each for each in self.operations if each.target._schema.is_mutable]
-        return {roots.get(result, result) for each in mutable for result in written_and_read(each)[0]}
+        return {self.base(result) for each in mutable for result in written_and_read(each)[0]}
 
-
-def follow(operation: Operation, roots: dict[Result, Result]) -> None:
-    """Record the base of a view: `roots` maps results to their bases."""
-    if is_view(operation.target) and isinstance(operation.args[0], Result):
-        source = operation.args[0]
-        for made in results_of(operation.output):
-            roots[made] = roots.get(source, source)
-
-
-def roots_of(operations: Iterable[Operation]) -> dict[Result, Result]:
-    """The base tensor of each view."""
-    roots: dict[Result, Result] = {}
-    for operation in operations:
-        follow(operation, roots)
-    return roots
+    def base(self, result: Result) -> Result:
+        """The tensor that owns the memory of a result: another one if that is a view."""
+        for operation in self.operations[self._followed :]:
+            target = operation.target
+            if is_view(target) or target is torch.ops.aten._unsafe_view.default:
+                source: Result = operation.args[0]
+                for made in results_of(operation.output):
+                    self._bases[made] = self._bases.get(source, source)
+        self._followed = len(self.operations)
+        return self._bases.get(result, result)
 
 
 def written_and_read(operation: Operation) -> tuple[list[Result], list[Result]]:

@@ -134,14 +134,11 @@ class Recorder(Trace):
             results.append(None)
             return None
 
-        shape = template.output
-        if type(shape) is list or type(shape) is tuple:
-            output = [made(piece) for piece in shape]
-            outside: object = tuple(output) if type(shape) is tuple else output
-            recorded: object = results
-        else:
-            outside = made(shape)
-            recorded = results[0]
+        form: Any = template.output
+        is_several = isinstance(form, list | tuple)
+        output = [made(piece) for piece in (form if is_several else (form,))]
+        outside: object = type(form)(output) if is_several else output[0]
+        recorded = results if is_several else results[0]
         # this function and its caller are no source locations of the program
         is_own = self.backward and formulas.is_of_function()
         recording.operations.append(Operation(func, args, kwargs, recorded, self.backward, self._line(2), is_own))

@@ -11,7 +11,7 @@
 
 | replaced | why no mode does it | seen by another thread |
 |---|---|---|
-| `py_kernels` of operators in `decompositions/`, `resampling` | C++ calls them too | as torch's |
+| `py_kernels` of operators in `decompositions/`, `RESAMPLED` | C++ calls them too | as torch's |
 | `_is_non_overlapping_and_dense_or_false` of `torch._prims_common` | branches on each size | as torch's |
 | `_hop_compile_and_call` of `torch._higher_order_ops.utils` | compiles functions, which a trace refuses | as torch's |
 | `torch.compiler._is_compiling_flag` | transformers branches on data unless it is set | set, as by `torch.export` |
@@ -22,21 +22,23 @@ Traces in several threads share the replacements; the last one removes them.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from types import ModuleType
-from typing import Final
+from typing import Any, Final
 
 import torch
 from torch import _prims_common
+from torch._decomp.decompositions import upsample_compute_output_size
 from torch._higher_order_ops import utils as higher_order
 
 from frontends.pytorch.decompositions import COMPOSITES, standing_in
-from frontends.pytorch.recording.resampling import RESAMPLED
+from frontends.pytorch.meta_rules.convolution import RESAMPLING
 from frontends.pytorch.recording.special import refuse_control_flow
 from frontends.pytorch.symbolic.node import TorchValue, ours
 from frontends.pytorch.symbolic.tensor import running_trace
 
+aten: Final = torch.ops.aten
 DENSE: Final = _prims_common._is_non_overlapping_and_dense_or_false
 COMPILES: Final = higher_order._hop_compile_and_call
 
@@ -58,6 +60,25 @@ def compiled_functions(fn: Callable[..., object], args: object, kwargs: object =
     return COMPILES(fn, args, kwargs)
 
 
+def whole(operator: torch._ops.OpOverload) -> Callable[..., torch.Tensor]:
+    """Convert a call with scale factors to one with sizes."""
+
+    def function(input: torch.Tensor, output_size: Any, *given: Any) -> torch.Tensor:
+        *options, factors = given
+        sizes = upsample_compute_output_size(input.size(), output_size, factors)
+        return operator(input, sizes, *options, *(factors or [None] * len(sizes)))
+
+    return function
+
+
+RESAMPLED: Final[Mapping[torch._ops.OpOverload, Callable[..., torch.Tensor] | None]] = {
+    **{getattr(aten, name).vec: whole(getattr(aten, name).default) for name in RESAMPLING},
+    **{getattr(aten, name).default: None for name in RESAMPLING},
+}
+"""The implementation of resampling that replaces torch's decomposition; None for the C++ one.
+
+Torch decomposes these operators to gathers before autograd; the gradients then scatter pixel by pixel, which is slower
+than eager's operators, and cubic resampling of bytes rounds differently; and gathers do not reject empty images."""
 OPERATORS: Final = {**COMPOSITES, **RESAMPLED}
 """The operators that have another kernel in a trace."""
 REPLACED: Final[tuple[tuple[ModuleType, str, object], ...]] = (

@@ -75,6 +75,7 @@ CALLS: Final[dict[str, tuple[Callable[..., object], tuple[torch.Tensor, ...]]]] 
         lambda x, y: functional.nll_loss(x, y.long(), reduction="none"),
         (image(4, 3, 2, 5), bits(4, 2, 5)),
     ),
+    "cropped": (lambda x: functional.pad(x, (-1, 0, 0, -1)), (image(4, 5, 6),)),
     "sum of two": (torch.add, (image(4, 5, 6), image(4, 5, 6))),
 }
 LEARNED: Final[dict[str, tuple[Callable[..., object], tuple[torch.Tensor, ...]]]] = {

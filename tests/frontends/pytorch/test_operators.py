@@ -59,5 +59,5 @@ def test_nothing_in_the_table_is_wrong():
 def test_most_of_the_table_is_full():
     """A table was committed that misses what the frontend is to reach."""
     assert sum([outcome.verdict == "full" for outcome in FORWARD.values()]) >= 660
-    assert sum([outcome.general for outcome in FORWARD.values()]) >= 625
+    assert sum([outcome.general for outcome in FORWARD.values()]) >= 620
     assert sum([outcome.verdict == "full" for outcome in BACKWARD.values()]) >= 0.95 * len(BACKWARD)
