@@ -10,13 +10,10 @@ They apply to tensors of an environment of ours only; for others, and in other t
 
 from __future__ import annotations
 
-import functools
-import math
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import Any, Final
 
-import sympy
 import torch
 from torch._C import DispatchKey
 from torch._decomp import decomposition_table
@@ -24,7 +21,6 @@ from torch._functorch._aot_autograd.schemas import MemoryFormatMeta
 from torch._subclasses.fake_impls import _view_unbacked_meta, op_implementations_dict
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.distributed.tensor._ops._view_ops import InputDim, Split, _ViewShardingPropagator
-from torch.fx.experimental import proxy_tensor
 from torch.fx.experimental.proxy_tensor import get_proxy_mode
 from torch.nested._internal import ops as jagged
 from torch.nested._internal.nested_tensor import _nt_view_dummy
@@ -152,33 +148,6 @@ def split_axis(self: _ViewShardingPropagator, cmd: Split) -> Any:
         self.mesh_sizes = sizes
 
 
-HANDLERS: Final = proxy_tensor._sympy_handlers
-"""Torch's table of functions of sizes, by the class of SymPy's: that of a product takes two."""
-TRACKERS: Final = proxy_tensor._init_proxy_trackers
-"""Torch's constructor of the tables of a recording."""
-
-
-@functools.cache
-def functions_of_sizes() -> dict[Any, Callable[..., Any]]:
-    """Torch's table, with products of any number of sizes: DTensor's rules make sizes that no operator has made, which
-    torch records by the parts of their expressions."""
-    return {**HANDLERS(), sympy.Mul: lambda *sizes: math.prod(sizes)}
-
-
-class FirstKept(dict[Any, Any]):
-    """A dictionary that keeps the first value of each key."""
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        self.setdefault(key, value)
-
-
-def init_trackers(tracer: Any) -> None:
-    """Replacement of torch's constructor: a symbol stays what it first was, not what was computed last to be equal to
-    it, such as `0 + (s - 1) + 1`, which then is computed of itself."""
-    TRACKERS(tracer)
-    tracer.sympy_expr_tracker = FirstKept()
-
-
 TABLES: Final[tuple[tuple[dict[Any, Any], dict[Any, Any]], ...]] = (
     (op_implementations_dict, {**dict.fromkeys(VIEWS, view), TANGENT: tangent}),
     (decomposition_table, {aten.logsumexp.default: logarithm_of_sum}),
@@ -201,8 +170,6 @@ REPLACED: Final = (
         staticmethod(ragged("layout_of_gradient", MemoryFormatMeta.from_tensor)),
     ),
     (_ViewShardingPropagator, "_analyze_split", split_axis),
-    (proxy_tensor, "_sympy_handlers", functions_of_sizes),
-    (proxy_tensor, "_init_proxy_trackers", init_trackers),
 )
 
 

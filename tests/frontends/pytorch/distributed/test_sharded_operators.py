@@ -29,11 +29,11 @@ def test_samples_of_more_operators() -> None:
 
 @pytest.mark.thorough
 def test_products_and_checks() -> None:
-    """Products of three sizes, or checks of a factorization leave a graph of DTensors to eager."""
-    check(["nn.functional.adaptive_avg_pool2d", "linalg.ldl_factor"], 1)
+    """Products of three sizes, which run operator by operator, are wrong; or checks of a factorization are no graph."""
+    check(["nn.functional.adaptive_avg_pool2d", "linalg.ldl_factor"], 0.5)
 
 
 @pytest.mark.thorough
 def test_gradients_of_samples() -> None:
-    """A size of a gradient is recorded as computed of itself."""
-    check(["hstack", "linalg.cholesky_ex", "mm"], 1, gradients=True)
+    """A size of a gradient that is recorded as computed of itself is wrong: the graph runs operator by operator."""
+    check(["hstack", "linalg.cholesky_ex", "mm"], 0.3, gradients=True)
