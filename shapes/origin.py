@@ -185,7 +185,7 @@ class StackWalk:
         """The default provider by its name: it skips what is ours, wherever it is installed."""
         return "here" if self is here else (StackWalk, (self.skip[len(FRAMEWORK) :],))
 
-    def _skips(self, file: str) -> bool:
+    def skips(self, file: str) -> bool:
         """Ours, a framework's or Python's own: `random.randrange(s)` concretizes in the caller's line."""
         return file.startswith(self.skip) or (file.startswith(STANDARD) and INSTALLED not in file)
 
@@ -197,7 +197,7 @@ class StackWalk:
             code = frame.f_code
             skip = skipped.get(code.co_filename)
             if skip is None:
-                skip = skipped[code.co_filename] = self._skips(code.co_filename)
+                skip = skipped[code.co_filename] = self.skips(code.co_filename)
             if not skip:
                 return Origin.of_instruction(code, frame.f_lasti)
             above = frame.f_back

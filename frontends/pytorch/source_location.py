@@ -14,49 +14,30 @@ import ast
 import linecache
 import os
 import re
-import sys
-import sysconfig
 from collections.abc import Iterable
 from traceback import FrameSummary
-from types import FrameType
 from typing import Final
 
 import sympy
 import torch
 from torch._guards import TracingContext
 
-from shapes.origin import ROOT, Origin, StackWalk
+from shapes.origin import Origin, StackWalk
 
-OURS: Final = os.path.join(ROOT, "frontends") + os.sep
-FRAMEWORKS: Final = (os.path.dirname(torch.__file__) + os.sep, OURS)
-STANDARD: Final = (sysconfig.get_paths()["stdlib"] + os.sep, "<frozen ")
-INSTALLED: Final = f"{os.sep}site-packages{os.sep}"
-
-PYTHON: Final = StackWalk(skip=[os.path.dirname(module.__file__) + os.sep for module in (torch, sympy)])
-_owners: dict[str, bool] = {}
+origin: Final = StackWalk(
+    skip=["<eval_with_key>", *[os.path.dirname(module.__file__) + os.sep for module in (torch, sympy)]]
+)
+"""The program's current line: not one of torch or its graphs, of us or of Python's standard library."""
 
 
 def is_users(file: str) -> bool:
-    """Return True if a file belongs to the program: not to torch or its graphs, us or Python's standard library."""
-    found = _owners.get(file)
-    if found is None:
-        standard = file.startswith(STANDARD) and INSTALLED not in file
-        found = _owners[file] = not (standard or file.startswith((*FRAMEWORKS, "<eval_with_key>")))
-    return found
+    """Return True if a file belongs to the program."""
+    return not origin.skips(file)
 
 
-def first_users_frame(depth: int = 1) -> FrameType | None:
-    """The innermost frame that belongs to the program, or None."""
-    frame: FrameType | None = sys._getframe(depth)
-    while frame is not None and not is_users(frame.f_code.co_filename):
-        frame = frame.f_back
-    return frame
-
-
-def origin() -> Origin | None:
-    """The program's current line."""
-    frame = first_users_frame(2)
-    return None if frame is None else Origin.of_instruction(frame.f_code, frame.f_lasti)
+def own_name(function: str) -> str:
+    """The name of a function, without what Dynamo adds to that of the rest after a graph break."""
+    return re.sub(r"^torch_dynamo_resume_in_(.*)_at_\d+$", r"\1", function)
 
 
 def user_line() -> Origin | None:
@@ -66,8 +47,8 @@ def user_line() -> Origin | None:
         stack = TracingContext.extract_stack()
         if stack:
             frame = stack[-1]
-            return Origin(frame.filename, frame.lineno or 0, frame.name, segment_of(frame))
-    return PYTHON()
+            return Origin(frame.filename, frame.lineno or 0, own_name(frame.name), segment_of(frame))
+    return origin()
 
 
 def segment_of(frame: FrameSummary) -> str:
@@ -81,7 +62,7 @@ def segment_of(frame: FrameSummary) -> str:
 def innermost(stack: Iterable[FrameSummary]) -> Origin | None:
     """The innermost line of the program in a stack."""
     frames = [each for each in stack if is_users(each.filename)]
-    return Origin(frames[-1].filename, frames[-1].lineno or 0, frames[-1].name) if frames else None
+    return Origin(frames[-1].filename, frames[-1].lineno or 0, own_name(frames[-1].name)) if frames else None
 
 
 def place_of(error: BaseException) -> Origin | None:
@@ -119,4 +100,8 @@ def checks_of_truth(tested: str) -> str:
     """The checks by which a program states what a boolean always is."""
     named = tested if tested.isidentifier() else "flag"
     read = "" if named == tested else f"flag = {tested}; "
-    return f"{read}torch._check({named}) or torch._check(torch.sym_not({named})), whichever always holds"
+    return f"{read}{whichever_holds(named)}"
+
+
+def whichever_holds(condition: str) -> str:
+    return f"torch._check({condition}) or torch._check(torch.sym_not({condition})), whichever always holds"

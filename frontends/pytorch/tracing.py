@@ -15,7 +15,6 @@ True
 from __future__ import annotations
 
 import importlib
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Final
@@ -35,7 +34,7 @@ from frontends.pytorch.recording.marked import refuse_negatives
 from frontends.pytorch.recording.randomness import saving_plainly
 from frontends.pytorch.recording.recorder import Recorder
 from frontends.pytorch.recording.torch_internals import replaced
-from frontends.pytorch.source_location import checks_of_truth, tested_truth
+from frontends.pytorch.source_location import checks_of_truth, origin, tested_truth
 from frontends.pytorch.symbolic.formulas import general_path
 from frontends.pytorch.symbolic.function_mode import TorchFunctions
 from frontends.pytorch.symbolic.node import Nodes, value_of
@@ -43,13 +42,11 @@ from frontends.pytorch.variant import Variant
 from shapes.accepted import is_truth, shown
 from shapes.env import ShapeEnv
 from shapes.errors import UndecidedGuard
-from shapes.origin import StackWalk
 from shapes.symbolic.numbers import SymInt
 
 # they register themselves
 importlib.import_module("frontends.pytorch.recording.torch_functions")
 
-TORCH: Final = os.path.dirname(torch.__file__) + os.sep
 EXPECT: Final = "expect_true("
 """The beginning of the engine's advice for an undecided guard."""
 
@@ -90,7 +87,7 @@ def trace(
         dynamism = Dynamism(dynamic if callable(dynamic) else lambda name, axis, size: dynamic and axis >= 0)
     # torch imports it at the first call of a mode, in which nothing must be imported
     importlib.import_module("torch._dynamo")
-    env = ShapeEnv(origin=StackWalk(skip=[TORCH]), policy=general_path)
+    env = ShapeEnv(origin=origin, policy=general_path)
     recorder = Recorder(env, Nodes(env))
     try:
         return _traced(recorder, fn, args, kwargs or {}, dynamism, gradients, shared)

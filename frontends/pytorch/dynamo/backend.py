@@ -49,6 +49,7 @@ from shapes.reports.records import Entry
 OPTIONS: Final = ("kernels", "backend", "policy", "dynamic")
 """The kernel backend (cpu, triton, eager) by two names, the recompilation `Policy`, and relations of sizes, or a
 function that chooses."""
+REFUSED: Final = "compile without fullgraph, which runs it as Python"
 log: Final = logging.getLogger("symshape")
 
 
@@ -68,11 +69,9 @@ def symshape(
         SkipFrame: Dynamo is known to run the frame differently from eager torch.
     """
     compilation = CAPTURES.compilation()
-    reason = "" if compilation is None else difference(module, fullgraph=compilation["one_graph"])
-    if compilation is not None and reason:
-        if compilation["one_graph"]:
-            return refused(GraphBreak(refusal(reason, "compile without fullgraph, which runs it as Python", None)))
-        CAPTURES.refuse(reason)
+    different = None if compilation is None else known_difference(module, compilation["one_graph"], CAPTURES.refuse)
+    if different is not None:
+        return different
     try:
         return compiled(module, inputs, dict(options or {}), mode)
     except ShapeError as error:
@@ -105,6 +104,17 @@ def compiled(
 
 CAPTURES: Final = Captures(symshape, difference_before)
 CAPTURES.register()
+
+
+def known_difference(
+    module: torch.fx.GraphModule, one_graph: bool, refuse: Callable[[str], NoReturn]
+) -> Callable[..., NoReturn] | None:
+    """The callable of a graph that would differ from eager torch; None for others. Unless the program is to be
+    `one_graph`, it is refused."""
+    reason = difference(module, fullgraph=one_graph)
+    if reason and not one_graph:
+        refuse(reason)
+    return refused(GraphBreak(refusal(reason, REFUSED, None))) if reason else None
 
 
 def refused(error: ShapeError) -> Callable[..., NoReturn]:

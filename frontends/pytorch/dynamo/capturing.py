@@ -18,7 +18,6 @@ are then registered again.
 from __future__ import annotations
 
 import inspect
-import logging
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -43,7 +42,7 @@ from frontends.pytorch.shape_env import installed
 from frontends.pytorch.shape_env.errors import Refused
 from frontends.pytorch.shape_env.marking import ViolatedConstraint
 from frontends.pytorch.source_location import is_users
-from frontends.pytorch.variants.causes import FIRST, Fallback
+from frontends.pytorch.variants.causes import FIRST, Fallback, note
 from frontends.pytorch.variants.policy import Policy
 from shapes.errors import ShapeError
 from shapes.reports.process import PROCESS
@@ -54,7 +53,6 @@ if TYPE_CHECKING:
 
 COMPILES: Final = getattr(getattr(convert_frame, "_compile", None), "__code__", None)
 """The function of torch's that compiles a frame; None if it is called otherwise in this release."""
-log: Final = logging.getLogger("symshape")
 
 
 @dataclass(slots=True)
@@ -62,8 +60,7 @@ class Captured:
     """The captures of one compiled function: references to its graphs, and calls that run eagerly."""
 
     references: list[ReferenceType[Any]] = field(default_factory=list)
-    fallbacks: dict[str, Fallback] = field(default_factory=dict)
-    """Eager fallbacks by question, or by reason."""
+    fallbacks: list[Fallback] = field(default_factory=list)
     code: CodeType | None = None
     """The code object that was captured first."""
 
@@ -74,7 +71,7 @@ class Captured:
 
     def report(self, fn: Any = None) -> Report:
         """The report of these graphs, of a function or by the name of the code."""
-        return report_on(self.code if fn is None else fn, self.graphs, self.fallbacks.values())
+        return report_on(self.code if fn is None else fn, self.graphs, self.fallbacks)
 
 
 def report_on(fn: Any, graphs: Sequence[Any], fallbacks: Iterable[Fallback], times: Times | None = None) -> Report:
@@ -169,9 +166,7 @@ class Captures:
         compilation = under_way()
         assert compilation is not None
         fallbacks = self.captured(self.wrapper(compilation["compiler_fn"])).fallbacks
-        if reason not in fallbacks:
-            fallbacks[reason] = Fallback("", reason)
-            log.warning("%s runs as Python: %s", compilation["code"].co_name, reason)
+        note(fallbacks, Fallback("", reason), compilation["code"].co_name)
 
     def _transformed(self, code: CodeType, transformed: CodeType) -> None:
         """Refuse a frame that Dynamo has transformed, if it differs from eager."""
@@ -240,23 +235,22 @@ class Captures:
             return
         policy = policy if isinstance(policy, Policy) else Policy()
         asked = self.asked.setdefault(code, Counter())
-        fallback = asked_again(asked, found.key, found.text, policy)
+        fallback = asked_again(asked, found, policy)
         if fallback is None and len(entries) >= policy.variants:
             fallback = Fallback(found.key, f"{policy.variants} variants, the most that the policy allows: {found.text}")
         if fallback is not None:
-            log.warning("%s falls back to eager where no variant fits: %s", code.co_name, fallback.reason)
-            self.captured(wrapper).fallbacks[fallback.question] = fallback
+            note(self.captured(wrapper).fallbacks, fallback, code.co_name)
             error = Unsupported(fallback.reason, "recompile_limit")
             error.frame_exec_strategy = FrameExecStrategy(FrameAction.RUN_ONLY, FrameAction.RUN_ONLY)
             raise error
 
 
-def asked_again(asked: Counter[str], key: str, cause: str, policy: Policy) -> Fallback | None:
+def asked_again(asked: Counter[str], found: FailedGuard, policy: Policy) -> Fallback | None:
     """Count a question for which a function is captured again; the eager fallback if it was asked too often."""
-    asked[key] += 1
-    limit = policy.limit(key)
-    reason = f"{limit} recompilations for the same question: {cause}"
-    return Fallback(key, reason) if asked[key] > limit else None
+    asked[found.key] += 1
+    limit = policy.limit(found.key)
+    reason = f"{limit} recompilations for the same question: {found.text}"
+    return Fallback(found.key, reason) if asked[found.key] > limit else None
 
 
 def in_our_words(found: FailedGuard, graphs: Sequence[Any], given: Mapping[str, object]) -> FailedGuard:

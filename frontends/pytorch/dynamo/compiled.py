@@ -223,18 +223,12 @@ def class_for(fn: object) -> type[Compiled]:
     if isinstance(fn, MethodType | BuiltinFunctionType):
         return Compiled
     kind: type = type(fn)
-    return class_like(kind)
+    if kind not in CLASSES:
+        CLASSES[kind] = class_like(kind)
+    return CLASSES[kind]
 
 
 def class_like(kind: type) -> type[Compiled]:
-    """The class of proxies for objects of a class, made once."""
-    known = CLASSES.get(kind)
-    if known is None:
-        known = CLASSES[kind] = class_made_like(kind)
-    return known
-
-
-def class_made_like(kind: type) -> type[Compiled]:
     """A class with the special methods of another, since Python looks them up on the class: `len(x)`, `x[0]`, `with x`.
     Its instances pass `isinstance` for the other class."""
     original = property(lambda self: type(self._program.fn))

@@ -25,7 +25,6 @@ from shapes.origin import Origin
 
 CAUSES: Final = {"generic_jump": "branch", "Unsupported Tensor.item()": "item()"}
 """Prefixes of Dynamo's reasons, with our names."""
-RESUMES_IN: Final = "torch_dynamo_resume_in_"
 BUCKETS: Final = "DDPOptimizer"
 """The beginning of torch's reason where it splits a graph, to exchange gradients while it computes others."""
 
@@ -58,11 +57,7 @@ def break_after(module: torch.fx.GraphModule) -> tuple[str, Origin | None] | Non
     cause = next((name for begin, name in CAUSES.items() if text.startswith(begin)), "")
     if not cause:
         cause = "print" if "builtin operator `print`" in text else text.partition("\n")[0].partition("(")[0].strip()
-    place = innermost(reason.user_stack)
-    if place is not None and place.function.startswith(RESUMES_IN):
-        name = place.function.removeprefix(RESUMES_IN).rpartition("_at_")[0]
-        place = Origin(place.file, place.line, name)
-    return cause, place
+    return cause, innermost(reason.user_stack)
 
 
 def breaks_after(graphs: Iterable[Any]) -> list[Break]:

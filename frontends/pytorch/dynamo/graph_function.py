@@ -30,7 +30,7 @@ from torch.autograd.grad_mode import _enter_inference_mode, _exit_inference_mode
 
 from frontends.pytorch.dynamo.higher_order import plain
 from frontends.pytorch.errors import unsupported
-from frontends.pytorch.source_location import is_users
+from frontends.pytorch.source_location import is_users, own_name
 
 FRAME: Final = re.compile(r'^ *File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function>.*)$', re.MULTILINE)
 STEP: Final = "def step(function, args, kwargs): return function(*args, **kwargs)"
@@ -166,7 +166,7 @@ def places_of(node: torch.fx.Node) -> tuple[Place, ...]:
 def frames_of(node: torch.fx.Node) -> Iterator[Place]:
     """The stack of a node, outermost first."""
     for match in FRAME.finditer(node.stack_trace or ""):
-        yield match["file"], int(match["line"]), match["function"]
+        yield match["file"], int(match["line"]), own_name(match["function"])
 
 
 def step_at(place: Place, *within: Place) -> Step:

@@ -24,7 +24,7 @@ import weakref
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from types import CellType, CodeType, FunctionType
+from types import CellType, CodeType, FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import torch
@@ -33,20 +33,21 @@ from torch._dynamo.convert_frame import register_bytecode_hook
 from torch._dynamo.exc import SkipFrame
 
 from backends import named
-from frontends.pytorch.dynamo.backend import Graph, refused
+from frontends.pytorch.dynamo.backend import Graph, known_difference
 from frontends.pytorch.dynamo.capturing import asked_again, in_our_words, report_on
-from frontends.pytorch.dynamo.differences import difference, difference_before, has_graph
+from frontends.pytorch.dynamo.differences import difference_before, has_graph
 from frontends.pytorch.dynamo.direct_calls import MISSED, RESUMED, DirectCalls, direct_calls
 from frontends.pytorch.dynamo.frame_evaluation import after_failed_capture
-from frontends.pytorch.dynamo.graph_breaks import RESUMES_IN, Break, breaks_after
+from frontends.pytorch.dynamo.graph_breaks import Break, breaks_after
 from frontends.pytorch.dynamo.skipped_frames import NO_OPERATORS, NoOperators, noted
 from frontends.pytorch.dynamo.stated_sizes import StatedSizes, settings, varying
 from frontends.pytorch.errors import GraphBreak, refusal
 from frontends.pytorch.shape_env import UndecidedBranch, installed
 from frontends.pytorch.shape_env.ranks import Ranks
+from frontends.pytorch.source_location import own_name
 from frontends.pytorch.variant import Variant
 from frontends.pytorch.variants.arguments import intercepted
-from frontends.pytorch.variants.causes import Fallback, warn_of
+from frontends.pytorch.variants.causes import Fallback, note
 from frontends.pytorch.variants.policy import Options, Policy, Setting, check_options
 from frontends.pytorch.variants.times import Times
 from shapes.reports.process import PROCESS
@@ -137,7 +138,7 @@ class Program:
             self._direct.has_raised = False
             if self.fullgraph:
                 raise GraphBreak(refusal(NO_STRIDES, JAGGED, None))
-            self._leave(NO_STRIDES)
+            self._note("", NO_STRIDES)
             return self.fn(*args, **kwargs)
         if intercepted() or makes_parameters(self.fn) or self._question(args, kwargs):
             # operators are redefined, sizes of parameters are not known yet, or the recompile limit is exhausted
@@ -145,11 +146,7 @@ class Program:
         count, reasons = len(self.graphs), list[str]()
         try:
             with noted(reasons):
-                self.stated.violation = None
                 result = self._by_dynamo(*args, **kwargs)
-                if self.stated.violation is not None:
-                    # Dynamo has run the frame as Python
-                    raise self.stated.violation
             reasons = reasons or self._uncaptured
             return result
         except NoOperators as error:
@@ -170,8 +167,8 @@ class Program:
             raise
         finally:
             self._learn(count)
-            if reasons and not self.graphs and not self._direct.entries:
-                self._leave(reasons[0])
+            if reasons and not (self.graphs or self._direct.entries or self.fallbacks):
+                self._note("", reasons[0])
         # outside of the handler, whose error the program would see as the active one
         return self.fn(*args, **kwargs)
 
@@ -188,11 +185,11 @@ class Program:
         finally:
             self._learn(count)
 
-    def _leave(self, reason: str) -> None:
-        """Note that Dynamo has left the program to Python."""
-        if not self.fallbacks:
-            self.fallbacks.append(Fallback("", reason))
-            warn_of(self.fn, self.fallbacks[0], "runs as Python")
+    def _note(self, question: str, reason: str) -> None:
+        """Note calls that run eagerly."""
+        fn = self.fn.forward if isinstance(self.fn, torch.nn.Module) else self.fn
+        name = fn.__name__ if isinstance(fn, FunctionType | MethodType) else type(fn).__name__
+        note(self.fallbacks, Fallback(question, reason), name)
 
     @contextmanager
     def settings(self) -> Iterator[None]:
@@ -285,27 +282,21 @@ class Program:
         if found is None:
             self._cause = "first call" if not self.graphs else "Dynamo has met other code"
             return False
-        key, self._cause = found.key, found.text
-        if found.is_size:
-            key = self._cause.partition(" is ")[0]
-            if self.dynamic is not True and key not in self._varied:
-                # it becomes a symbol, unless the program specializes it
-                self._varied.add(key)
-                return False
+        self._cause = found.text
+        if found.is_size and self.dynamic is not True and found.key not in self._varied:
+            # it becomes a symbol, unless the program specializes it
+            self._varied.add(found.key)
+            return False
         number = INTEGER.match(found.text)
         if number is not None and self.dynamic is not False and number["source"] not in self._numbers:
             # the same for an integer that Dynamo takes for constant, such as a global
             self._numbers.add(number["source"])
             return False
-        ours = in_our_words(found, self.graphs, self._direct.locals_of(args, kwargs))
-        if ours is not found:
-            key, self._cause = ours.key, ours.text
-        if self.dynamic is False:
-            return False
-        fallback = asked_again(self._asked, key, self._cause, self.policy)
-        if fallback is not None and all(each.question != key for each in self.fallbacks):
-            self.fallbacks.append(fallback)
-            warn_of(self.fn, fallback, "falls back to eager where no variant fits")
+        found = in_our_words(found, self.graphs, self._direct.locals_of(args, kwargs))
+        self._cause = found.text
+        fallback = None if self.dynamic is False else asked_again(self._asked, found, self.policy)
+        if fallback is not None:
+            self._note(found.key, fallback.reason)
         return fallback is not None
 
     @functools.cached_property
@@ -334,12 +325,9 @@ class Program:
 
     def captured(self, module: torch.fx.GraphModule, inputs: Sequence[object]) -> Callable[..., object]:
         """The callable of a graph that Dynamo has captured."""
-        reason = difference(module, fullgraph=self.fullgraph)
-        if reason and self.fullgraph:
-            # after a raising backend torch leaves its evaluation of frames on
-            return refused(GraphBreak(refusal(reason, "compile without fullgraph, which runs it as Python", None)))
-        if reason:
-            self._refuse(reason)
+        different = known_difference(module, self.fullgraph, self._refuse)
+        if different is not None:
+            return different
         graph = Graph(module, inputs, backend=self.backend, policy=self.policy, cause=self._cause)
         self.graphs.append(graph)
         return graph.call
@@ -348,7 +336,7 @@ class Program:
         """Note a frame that Dynamo has transformed; refuse one that differs from eager."""
         is_own = code is self._direct.function.__code__
         # a function that this one calls: its code is compiled code only where Dynamo evaluates frames
-        self._has_inner |= not is_own and not code.co_name.startswith(RESUMES_IN) and has_graph(transformed)
+        self._has_inner |= not is_own and own_name(code.co_name) == code.co_name and has_graph(transformed)
         if self.fullgraph and is_own and not has_graph(transformed):
             # Dynamo's code would do what Python does, but for its differences
             raise NoOperators(NO_OPERATORS, NO_OPERATORS)
@@ -358,10 +346,7 @@ class Program:
 
     def _refuse(self, reason: str) -> NoReturn:
         """Make Dynamo run the frame as Python."""
-        fallback = Fallback("", reason)
-        if fallback not in self.fallbacks:
-            self.fallbacks.append(fallback)
-            warn_of(self.fn, fallback, "runs as Python")
+        self._note("", reason)
         raise SkipFrame(reason)
 
     # ------------------------------------------------------------------ reports

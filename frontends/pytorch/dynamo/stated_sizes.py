@@ -15,15 +15,16 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Final, NoReturn
+from typing import Final
 
 import torch
 from torch._dynamo import config
 from torch.utils.weak import WeakTensorKeyDictionary
 
-from frontends.pytorch.errors import ConstraintViolation, refusal
+from frontends.pytorch.errors import refusal
 from frontends.pytorch.recording.inputs import DYNAMIC, STATIC, Choice
 from frontends.pytorch.shape_env import Policies
+from frontends.pytorch.shape_env.marking import ViolatedConstraint
 from frontends.pytorch.shape_env.ranks import Ranks
 from frontends.pytorch.shape_env.symbols import shown
 from frontends.pytorch.source_location import origin
@@ -90,13 +91,11 @@ class StatedSizes:
 
     Attributes:
         relations: the stated relations; None if there are none.
-        violation: the last refusal while Dynamo captured, which it may hide.
         policies: equal sizes are distinct symbols, from 0; what operators ask to save work adds no guard.
     """
 
     def __init__(self, dynamic: Setting, ranks: Ranks | None = None) -> None:
         self.relations = Relations(dynamic) if isinstance(dynamic, Mapping) else None
-        self.violation: ConstraintViolation | None = None
         self._function = dynamic if callable(dynamic) else None
         self.policies = Policies(
             specialize_zero_one=False,
@@ -115,7 +114,7 @@ class StatedSizes:
         mark = marks_of(value).get(axis) if isinstance(value, torch.Tensor) else None
         if mark is not None and stated is not None and mark.choice.kind != stated.kind:
             what = f"{name}: {mark.text}, but a relation is stated for size({axis})"
-            self._violated(refusal(what, "the mark or the relation", mark.place))
+            raise ViolatedConstraint(refusal(what, "the mark or the relation", mark.place))
         if stated is not None:
             return stated
         if mark is not None:
@@ -128,12 +127,8 @@ class StatedSizes:
         choice: object = self._function(name, axis, size)
         if not (choice is None or isinstance(choice, Choice | int) or is_truth(choice)):
             what = f"dynamic= gave {in_short(choice)} for {name}: expected True, False or a Choice"
-            self._violated(refusal(what, "a function of name, axis and size that gives one of these", None))
+            raise ViolatedConstraint(refusal(what, "a function of name, axis and size that gives one of these", None))
         return choice if isinstance(choice, Choice) else DYNAMIC if choice else STATIC
-
-    def _violated(self, text: str) -> NoReturn:
-        self.violation = ConstraintViolation(text)
-        raise self.violation
 
     def check(self, given: Mapping[str, object]) -> None:
         """Check the sizes of a call, whose arguments are given by name, against the relations.

@@ -1,10 +1,5 @@
 """The fix of an undecided question, in names that the program has where it asks.
 
-    >>> whichever_holds("n == 1")
-    'torch._check(n == 1) or torch._check(n != 1), whichever always holds'
-    >>> negated("a % 2 == 0 and b"), negated("not flag")
-    ('torch.sym_not(a % 2 == 0 and b)', 'flag')
-
 The condition is the user's own text where the user's line compares. Where an operator asks, it is the engine's text,
 with what the program calls the symbols there: a number's name, or a tensor's size.
 """
@@ -21,19 +16,11 @@ import torch
 from torch._dynamo.symbolic_convert import InstructionTranslatorBase, tls
 from torch._dynamo.variables.lazy import LazyVariableTracker
 
-from frontends.pytorch.source_location import checks_of_truth, is_users, tested_truth
+from frontends.pytorch.source_location import checks_of_truth, is_users, tested_truth, whichever_holds
 from shapes.errors import UndecidedGuard, written_condition
 from shapes.origin import Origin
 from solver.terms.expr import Expr
 
-OPPOSITES: Final[dict[type[ast.cmpop], type[ast.cmpop]]] = {
-    ast.Eq: ast.NotEq,
-    ast.NotEq: ast.Eq,
-    ast.Lt: ast.GtE,
-    ast.GtE: ast.Lt,
-    ast.Gt: ast.LtE,
-    ast.LtE: ast.Gt,
-}
 OTHERWISE: Final = "else torch.where, or torch.cond with both branches"
 BREAKS: Final = "; fullgraph=False breaks the graph here"
 
@@ -62,25 +49,6 @@ def is_plain(origin: Origin | None) -> bool:
         return isinstance(ast.parse(origin.segment, mode="eval").body, ast.Compare)
     except (SyntaxError, ValueError):
         return False
-
-
-def whichever_holds(condition: str) -> str:
-    return f"torch._check({condition}) or torch._check({negated(condition)}), whichever always holds"
-
-
-def negated(condition: str) -> str:
-    """The opposite of a condition, as a program that must not branch on it writes it."""
-    try:
-        tree = ast.parse(condition, mode="eval").body
-    except (SyntaxError, ValueError):
-        return f"torch.sym_not({condition})"
-    match tree:
-        case ast.Compare(ops=[operator]) if type(operator) in OPPOSITES:
-            tree.ops = [OPPOSITES[type(operator)]()]
-            return ast.unparse(tree)
-        case ast.UnaryOp(op=ast.Not(), operand=operand):
-            return ast.unparse(operand)
-    return f"torch.sym_not({condition})"
 
 
 def renamed(text: str, words: Mapping[sympy.Symbol, Expr | None], names: Mapping[sympy.Symbol, str]) -> str:

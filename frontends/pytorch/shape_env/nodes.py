@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import sympy
 import torch._logging._internal as records
@@ -36,7 +36,6 @@ import torch._ops as dispatch
 from torch._C import _get_dispatch_mode, _TorchDispatchModeKey
 from torch.fx.experimental.sym_node import SymNode
 
-Answer = TypeVar("Answer")
 Implementation = Callable[..., Any]
 
 ARITHMETIC: Final[dict[str, Callable[[int, int], int]]] = {
@@ -56,16 +55,6 @@ CONNECTIVES: Final[dict[str, Callable[[bool, bool], bool]]] = {
     "sym_or": operator.or_,
 }
 PROXY: Final = _TorchDispatchModeKey.PROXY
-LARGEST: Final = 1 << 18
-"""The limit of a cache; beyond it the cache is cleared."""
-
-
-def kept(table: dict[tuple[object, ...], Answer], key: tuple[object, ...], answer: Answer) -> Answer:
-    """Cache an answer, in an empty table where this one is full."""
-    if len(table) >= LARGEST:
-        table.clear()
-    table[key] = answer
-    return answer
 
 
 def is_recorded() -> bool:
@@ -84,7 +73,7 @@ class EngineSymNode(SymNode):
         key = ("maybe_as_int", id(expression))
         found = table.get(key)
         if found is None:
-            found = kept(table, key, (super().maybe_as_int(), expression))
+            found = table[key] = super().maybe_as_int(), expression
         return found[0]
 
 
@@ -136,7 +125,7 @@ def once(name: str, operation: Implementation, given: type, result: type) -> Imp
         version = environment._replacements_version_counter
         node = original(self, other) if relation is None else related(self, other, relation, hint)
         if isinstance(node, SymNode) and node.pytype is result and environment._replacements_version_counter == version:
-            kept(table, key, (node._expr, node._optimized_summation, a, b))
+            table[key] = node._expr, node._optimized_summation, a, b
         return node
 
     return found_or_computed

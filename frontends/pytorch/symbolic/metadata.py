@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final
 
 import torch
@@ -34,7 +35,6 @@ from shapes.symbolic.choices import Int
 
 Key = tuple[Any, ...]
 Numbers = Sequence[int | Node]
-NAMES: Final[dict[torch.dtype, str]] = {}
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -87,7 +87,7 @@ class Metadata:
 
     def __repr__(self) -> str:
         sizes = ", ".join([str(size) for size in self.sizes])
-        return f"{str(self.dtype).removeprefix('torch.')}[{sizes}]"
+        return f"{name_of(self.dtype)}[{sizes}]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,9 +199,7 @@ def outside(number: int | Node) -> TorchValue:
     return number if isinstance(number, int) else number.outside
 
 
+@cache
 def name_of(dtype: torch.dtype) -> str:
     """The name of a dtype in shape rules."""
-    found = NAMES.get(dtype)
-    if found is None:
-        found = NAMES[dtype] = str(dtype).removeprefix("torch.")
-    return found
+    return str(dtype).removeprefix("torch.")

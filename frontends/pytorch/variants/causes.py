@@ -14,7 +14,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import FunctionType, MethodType
 from typing import Any, Final
 
 import torch
@@ -82,8 +81,9 @@ class Fallback:
     reason: str
 
 
-def warn_of(fn: object, fallback: Fallback, how: str) -> None:
-    """Log a fallback with its reason."""
-    fn = fn.forward if isinstance(fn, torch.nn.Module) else fn
-    name = fn.__name__ if isinstance(fn, FunctionType | MethodType) else type(fn).__name__
-    log.warning("%s %s: %s", name, how, fallback.reason)
+def note(fallbacks: list[Fallback], fallback: Fallback, name: str) -> None:
+    """Add a fallback of a function, with a warning, unless one for its question or reason is known."""
+    if all((each.question or each.reason) != (fallback.question or fallback.reason) for each in fallbacks):
+        fallbacks.append(fallback)
+        how = "falls back to eager where no variant fits" if fallback.question else "runs as Python"
+        log.warning("%s %s: %s", name, how, fallback.reason)

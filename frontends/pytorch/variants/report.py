@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from backends.loops.kernels import Kernel
 from backends.program.log import lines
+from frontends.pytorch.source_location import own_name
 from frontends.pytorch.variant import Variant
 from frontends.pytorch.variants.causes import Fallback
 from frontends.pytorch.variants.times import Times, operators_of
@@ -52,8 +53,6 @@ BREAKS: Final = {
     "item()": "keep the number a tensor",
 }
 """Ways to avoid a graph break, by its cause."""
-RESUMED: Final = re.compile(r"^torch_dynamo_resume_in_(.*)_at_\d+$")
-"""Dynamo's name for the rest of a function after a graph break."""
 
 
 def report_of(
@@ -76,7 +75,7 @@ def report_of(
     else:
         code = getattr(inspect.unwrap(getattr(fn, "forward", fn)), "__code__", None)
         name = getattr(fn, "__qualname__", type(fn).__qualname__)
-    ended = [entry(each.place, "break", each.cause, note=BREAKS.get(each.cause, "")) for each in breaks]
+    ended = [Entry.at(each.place, "break", each.cause, note=BREAKS.get(each.cause, "")) for each in breaks]
     left = [Entry("fallback", each.reason) for each in fallbacks]
     first = last = 0
     if code is not None:
@@ -85,7 +84,7 @@ def report_of(
     everything = [each for report in found for each in report.entries]
     name = name.rpartition("<locals>.")[2]
     return Report(
-        RESUMED.sub(r"\1", name),
+        own_name(name),
         "" if code is None else code.co_filename,
         first,
         tuple(found),
@@ -143,26 +142,18 @@ def remedy(variant: Variant, before: Sequence[VariantReport]) -> str:
     return next((text for pattern, text in REMEDIES if pattern.match(cause)), "")
 
 
-def entry(origin: Origin | None, kind: Any, text: str, **more: Any) -> Entry:
-    """An entry at a line, with the function's own name where Dynamo has cut it in two."""
-    resumed = None if origin is None else RESUMED.match(origin.function)
-    if origin is not None and resumed is not None:
-        origin = Origin(origin.file, origin.line, resumed[1])
-    return Entry.at(origin, kind, text, **more)
-
-
 def entries(variant: Variant) -> Iterator[Entry]:
     """The entries of a variant: assumptions, guards, run-time checks, specializations, decisions of kernels."""
     env = variant.env
     bought = {} if variant.running is None else variant.running.bought
     stated = env.preconditions()
-    yield from [entry(each.origin, "assumption", str(each)) for each in stated]
+    yield from [Entry.at(each.origin, "assumption", str(each)) for each in stated]
     hints = {atom.name: declared.hint for atom, declared in env.symbols.items() if declared.hint is not None}
     for guard in variant.guards:
         paid = bought.get(guard.prop)
         names = {atom.name for atom in guard.prop.symbols}
         rejects = {name: n for name, n in (guard.rejects or {}).items() if name in names or n != hints.get(name)}
-        yield entry(
+        yield Entry.at(
             guard.origin,
             "guard",
             str(guard) if paid is None else f"{guard} (for kernels: {paid.price})",
@@ -173,7 +164,7 @@ def entries(variant: Variant) -> Iterator[Entry]:
             rejects="" if guard.rejects is None else sizes_text(rejects),
         )
     for check in variant.runtime_asserts:
-        yield entry(check.origin, "assert", str(check), verdict="unknown")
+        yield Entry.at(check.origin, "assert", str(check), verdict="unknown")
     yield from (*variant.specialized, *specializations(env))
     places = {str(each.origin): each.origin for each in variant.recording.operations if each.origin is not None}
     for host in () if variant.running is None else variant.running.hosts:
@@ -187,7 +178,7 @@ def specializations(env: ShapeEnv) -> Iterator[Entry]:
     """The sizes that became constants."""
     for each in env.specializations():
         facts = [fact.text for fact in each.because]
-        yield entry(each.origin, "specialization", str(each), verdict="always", facts=facts)
+        yield Entry.at(each.origin, "specialization", str(each), verdict="always", facts=facts)
 
 
 def decided(decision: Decision, origin: Origin | None) -> Entry:
@@ -195,7 +186,7 @@ def decided(decision: Decision, origin: Origin | None) -> Entry:
     where = f"{decision.where}: " if decision.where else ""
     facts = [fact.text for fact in decision.core]
     text = f"{where}{decision.kind}: {decision.words}"
-    return entry(origin, "kernel", text, verdict=decision.answer, facts=facts, note=decision.outcome)
+    return Entry.at(origin, "kernel", text, verdict=decision.answer, facts=facts, note=decision.outcome)
 
 
 def kernel_lines(variant: Variant) -> Iterable[str]:

@@ -20,7 +20,7 @@ from torch.fx.experimental import proxy_tensor, sym_node, symbolic_shapes
 from torch.fx.experimental.symbolic_shapes import ShapeEnv as Torchs
 
 from frontends.pytorch import reasoner
-from frontends.pytorch.shape_env import EngineShapeEnv, installed, nodes
+from frontends.pytorch.shape_env import EngineShapeEnv, installed
 from frontends.pytorch.shape_env.installing import INSTALLATION
 from frontends.pytorch.shape_env.nodes import EngineSymNode
 from tests.frontends.pytorch.shape_env.environments import made, sizes_of
@@ -225,16 +225,6 @@ def test_divisions_by_zero_are_errors() -> None:
         for _ in "ab":
             with pytest.raises(ZeroDivisionError):
                 a // (b - 4)
-
-
-def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A process forgets old expressions beyond a bound."""
-    monkeypatch.setattr(nodes, "LARGEST", 5)
-    with installed():
-        a, _ = sizes_of(made(duck_shape=False), 6, 4)
-        for step in range(12):
-            assert (a + (step + 1)).node.hint == 7 + step
-        assert 0 < len(a.node.shape_env.operations) <= 5
 
 
 def test_proxies_see_every_operation() -> None:
