@@ -19,6 +19,7 @@ from typing import Any, Final
 import torch
 from torch._dynamo.backends.common import aot_autograd
 from torch._functorch.aot_autograd import make_boxed_func
+from torch.distributed.tensor import DTensor
 from torch.utils._python_dispatch import (
     _disable_current_modes,
     _get_current_dispatch_mode_stack,
@@ -26,6 +27,7 @@ from torch.utils._python_dispatch import (
 )
 from torch.utils._pytree import tree_leaves
 
+from frontends.pytorch.dynamo.graph_function import as_captured
 from frontends.pytorch.dynamo.higher_order import graphs_in
 from frontends.pytorch.dynamo.unread_inputs import around_unread
 from frontends.pytorch.dynamo.view_results import without_views
@@ -61,7 +63,7 @@ def by_autograd(
         return run
 
     run = without_views(module, differentiated)
-    return checked(run or differentiated(module, range(len(inputs))), module.forward, left)
+    return checked(run or differentiated(module, range(len(inputs))), as_captured(module), left)
 
 
 def checked(

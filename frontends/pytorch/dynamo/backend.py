@@ -16,6 +16,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from types import FunctionType
 from typing import Any, Final, NoReturn
 
 import sympy
@@ -28,16 +29,18 @@ from frontends.pytorch.dynamo.autograd_graphs import by_autograd, has_subclasses
 from frontends.pytorch.dynamo.captured_frame import without_trial
 from frontends.pytorch.dynamo.capturing import Captures
 from frontends.pytorch.dynamo.changed_arguments import changed_arguments, with_copies, written_back
+from frontends.pytorch.dynamo.code_facts import place_of
 from frontends.pytorch.dynamo.differences import difference, difference_before
 from frontends.pytorch.dynamo.graph_breaks import break_after, is_bucket
-from frontends.pytorch.dynamo.graph_function import function_of
+from frontends.pytorch.dynamo.graph_function import as_captured, function_of
 from frontends.pytorch.dynamo.graph_sizes import GraphSizes, read_off_tensors
 from frontends.pytorch.dynamo.higher_order import given_to, graphs_in, with_checkpoints
 from frontends.pytorch.dynamo.parts import between_parts, changes_after_branch, in_parts
 from frontends.pytorch.dynamo.stated_sizes import SURVIVING, StatedSizes
-from frontends.pytorch.errors import GraphBreak, Unsupported, reason_of, refusal, rejected
+from frontends.pytorch.errors import GraphBreak, Unsupported, reason_of, refusal, rejected, unsupported
 from frontends.pytorch.shape_env.adapter import EngineShapeEnv
 from frontends.pytorch.shape_env.errors import UndecidedBranch
+from frontends.pytorch.source_location import is_users
 from frontends.pytorch.variant import Variant
 from frontends.pytorch.variants.causes import FIRST
 from frontends.pytorch.variants.compiled_graph import Call, CompiledGraph
@@ -165,7 +168,7 @@ class Graph:
         self.compiled: CompiledGraph | None = None
         self._reason = ""
         self._sizes: GraphSizes | None = None
-        self.call: Callable[..., Any] = module.forward
+        self.call: Callable[..., Any] = as_captured(module)
         self.parts: list[CompiledGraph] = []
         without_trial()
         try:
@@ -199,7 +202,8 @@ class Graph:
         for each in graphs_in(module):
             each.recompile()
         # as it is now
-        self.call = with_floats(module.forward, floats)
+        self.call = with_floats(as_captured(module), floats)
+        refuse_effects(module)
         if any(changes_after_branch(each.graph) for each in graphs_in(module)):
             self.call = with_floats(function_of(module.graph, module), floats)
             raise Unsupported("changes memory that a branch before it may have saved for its backward; change a clone")
@@ -216,7 +220,7 @@ class Graph:
         part = kind(
             function_of(compiles.graph, compiles, sizes.names),
             sizes.names,
-            compiles.forward,
+            as_captured(compiles),
             backend=self.backend,
             policy=self.policy,
             dynamism=lambda: sizes,
@@ -261,6 +265,14 @@ def with_floats(run: Callable[..., Any], places: AbstractSet[int]) -> Callable[.
         return run(*[value.item() if place in places else value for place, value in enumerate(args)])
 
     return call if places else run
+
+
+def refuse_effects(module: torch.fx.GraphModule) -> None:
+    """Refuse functions that Dynamo leaves in a graph for their effect: a trace would run them once."""
+    for node in [node for each in graphs_in(module) for node in each.graph.nodes if not node.users]:
+        if isinstance(node.target, FunctionType) and is_users(node.target.__code__.co_filename):
+            what = "a function that is allowed in graphs returns nothing"
+            unsupported(what, "call it outside of the compiled function", place_of(node))
 
 
 class BrokenGraph(CompiledGraph):

@@ -27,7 +27,7 @@ from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 from weakref import ReferenceType, WeakKeyDictionary, finalize, ref
 
-from torch._dynamo import callback_handler, convert_frame
+from torch._dynamo import callback_handler, config, convert_frame
 from torch._dynamo.convert_frame import register_bytecode_hook
 from torch._dynamo.exc import SkipFrame, Unsupported
 from torch._dynamo.types import FrameAction, FrameExecStrategy
@@ -36,7 +36,7 @@ from torch._dynamo.utils import ExactWeakKeyDictionary
 from frontends.pytorch.dynamo.direct_calls import DIRECT, NUMBER, FailedGuard, closest
 from frontends.pytorch.dynamo.frame_evaluation import after_failed_capture
 from frontends.pytorch.dynamo.graph_breaks import breaks_after
-from frontends.pytorch.dynamo.stated_sizes import StatedSizes, settings
+from frontends.pytorch.dynamo.stated_sizes import SETTINGS, StatedSizes
 from frontends.pytorch.errors import ConstraintViolation
 from frontends.pytorch.shape_env import installed
 from frontends.pytorch.shape_env.errors import Refused
@@ -127,7 +127,7 @@ class Captures:
         self._limit(options.get("policy"), wrapper, compilation)
         with ExitStack() as stack:
             stack.enter_context(installed(stated.policies))
-            stack.enter_context(settings())
+            stack.enter_context(config.patch(SETTINGS))
             if not compilation["one_graph"]:
                 stack.enter_context(register_bytecode_hook(self._transformed))
             self.active = stack.pop_all()

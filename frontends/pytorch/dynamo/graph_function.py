@@ -29,7 +29,6 @@ from torch.amp.autocast_mode import _enter_autocast, _exit_autocast
 from torch.autograd.grad_mode import _enter_inference_mode, _exit_inference_mode
 
 from frontends.pytorch.dynamo.higher_order import plain
-from frontends.pytorch.errors import unsupported
 from frontends.pytorch.source_location import is_users, own_name
 
 FRAME: Final = re.compile(r'^ *File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function>.*)$', re.MULTILINE)
@@ -92,6 +91,13 @@ def function_of(
     return scope["forward"]
 
 
+def as_captured(module: torch.fx.GraphModule) -> Callable[..., Any]:
+    """A graph that runs operator by operator: where operators change modes of torch, an error restores these."""
+    calls = [node for node in module.graph.nodes if node.op == "call_function"]
+    has_modes = any(node.meta.get("example_value", node.meta.get("val")) is None for node in calls)
+    return function_of(module.graph, module) if has_modes else module.forward
+
+
 @contextmanager
 def restored(entered: Sequence[tuple[Callable[..., object], object]]) -> Iterator[None]:
     """Restore torch's modes if a graph raises: its nodes enter and leave modes.
@@ -122,8 +128,7 @@ def called(node: torch.fx.Node, module: torch.nn.Module) -> Callable[..., object
     match node.op:
         case "call_function":
             assert callable(node.target)
-            is_own = isinstance(node.target, FunctionType) and is_users(node.target.__code__.co_filename)
-            return gives_nothing if is_own and not node.users else plain(node.target)
+            return plain(node.target)
         case "call_method":
             return lambda receiver, *args, **kwargs: getattr(receiver, node.target)(*args, **kwargs)
         case "call_module":
@@ -134,11 +139,6 @@ def called(node: torch.fx.Node, module: torch.nn.Module) -> Callable[..., object
         inner = function_of(found.graph, found)
         return lambda: inner
     return lambda: operator.attrgetter(node.target)(module)
-
-
-def gives_nothing(*args: object, **kwargs: object) -> None:
-    """Refuse a function that Dynamo leaves in the graph for its effect: a trace would run it once."""
-    unsupported("a function that is allowed in graphs returns nothing", "call it outside of the compiled function")
 
 
 def step_by_place(nodes: Sequence[torch.fx.Node]) -> dict[torch.fx.Node, Step | None]:

@@ -31,6 +31,7 @@ from torch._dynamo.source import TensorProperty, TensorPropertySource
 
 from frontends.pytorch.recording.inputs import STATIC, Choice, Dynamism, Input
 from frontends.pytorch.shape_env import EngineShapeEnv
+from frontends.pytorch.shape_env.symbols import word
 from shapes.env import ShapeEnv
 from shapes.environment.symbols import RESERVED
 from shapes.errors import ShapeError
@@ -167,14 +168,12 @@ def environment_of(graph: torch.fx.Graph) -> object | None:
 
 
 def names_of(graph: torch.fx.Graph) -> list[str]:
-    """A name for each input of a graph: its source without brackets and quotes, or the node's name."""
+    """A name for each input of a graph: by its source, or the node's name."""
     names: list[str] = []
     for node in graph.find_nodes(op="placeholder"):
         source = getattr(node.meta.get("grapharg"), "source", None)
-        text = str(node.target) if source is None else source.name
-        text = re.sub(r"^[LG]\[\W?(\w+)\W?\]", r"\1", text)
-        name = re.sub(r"\W+", "_", text).strip("_") or str(node.target)
-        if not name.isidentifier() or keyword.iskeyword(name) or name in RESERVED:
+        name = word(str(node.target) if source is None else source.name)
+        if keyword.iskeyword(name) or name in RESERVED:
             name = f"arg_{name}"
         while name in names:
             name += "_"

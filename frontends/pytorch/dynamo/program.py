@@ -28,7 +28,7 @@ from types import CellType, CodeType, FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import torch
-from torch._dynamo import output_graph
+from torch._dynamo import config, output_graph
 from torch._dynamo.convert_frame import register_bytecode_hook
 from torch._dynamo.exc import SkipFrame
 
@@ -40,7 +40,7 @@ from frontends.pytorch.dynamo.direct_calls import MISSED, RESUMED, DirectCalls, 
 from frontends.pytorch.dynamo.frame_evaluation import after_failed_capture
 from frontends.pytorch.dynamo.graph_breaks import Break, breaks_after
 from frontends.pytorch.dynamo.skipped_frames import NO_OPERATORS, NoOperators, noted
-from frontends.pytorch.dynamo.stated_sizes import StatedSizes, settings, varying
+from frontends.pytorch.dynamo.stated_sizes import SETTINGS, StatedSizes, varying
 from frontends.pytorch.errors import GraphBreak, refusal
 from frontends.pytorch.shape_env import UndecidedBranch, installed
 from frontends.pytorch.shape_env.ranks import Ranks
@@ -196,13 +196,14 @@ class Program:
         """The settings under which Dynamo captures a frame in this thread."""
         with (
             installed(self.stated.policies),
-            # a frame that Dynamo fails on runs as Python
-            settings(
-                suppress_errors=not self.fullgraph,
-                fail_on_recompile_limit_hit=False,
+            config.patch({
+                **SETTINGS,
+                # a frame that Dynamo fails on runs as Python
+                "suppress_errors": not self.fullgraph,
+                "fail_on_recompile_limit_hit": False,
                 # torch counts the graphs of all programs with the same code: of all modules of a class
-                accumulated_recompile_limit=sys.maxsize,
-            ),
+                "accumulated_recompile_limit": sys.maxsize,
+            }),
             varying(self._numbers),
             register_bytecode_hook(self._transformed),
         ):

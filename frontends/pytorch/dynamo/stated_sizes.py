@@ -18,7 +18,6 @@ from contextlib import contextmanager
 from typing import Final
 
 import torch
-from torch._dynamo import config
 from torch.utils.weak import WeakTensorKeyDictionary
 
 from frontends.pytorch.errors import refusal
@@ -68,13 +67,6 @@ SETTINGS: Final = {
 
 SURVIVING: Final = WeakTensorKeyDictionary()
 """Axes of tensors whose sizes were symbols before a graph break; the next graph is captured for these tensors."""
-
-
-@contextmanager
-def settings(**others: object) -> Iterator[None]:
-    """Dynamo's settings, and others, for captures inside of the block."""
-    with config.patch({**SETTINGS, **others}):
-        yield
 
 
 @contextmanager

@@ -38,7 +38,7 @@ from frontends.pytorch.shape_env.comparing import Comparison
 from frontends.pytorch.shape_env.data_sizes import DataSizes
 from frontends.pytorch.shape_env.errors import SpecializedMark, UndecidedBranch, undecided
 from frontends.pytorch.shape_env.marking import PARAMETERS, TORCHS, Marking, Policies
-from frontends.pytorch.shape_env.outer_sizes import OuterSizes, made_ragged, outer_offset
+from frontends.pytorch.shape_env.outer_sizes import made_ragged, outer_offset, with_outer_sizes
 from frontends.pytorch.shape_env.symbols import Symbols, whole
 from frontends.pytorch.shape_env.tensor_sources import is_offset, is_size, least_value, takes_fallback
 from frontends.pytorch.shape_env.translation import is_float, is_unbacked
@@ -369,12 +369,14 @@ class EngineShapeEnv(Torchs):
         is_complete = self._translation_validation_enabled or self.prefer_deferred_runtime_asserts_over_guards
         if guards is None and self.comparison is None and not is_complete:
             guards = self.needed_guards()
-        outer = OuterSizes(sources, input_contexts)
+        contexts, derived = with_outer_sizes(sources, input_contexts)
         with self._without_trivial_bounds():
             found = super().produce_guards_verbose(
-                placeholders, sources, *args, guards=guards, input_contexts=outer.contexts, **named
+                placeholders, sources, *args, guards=guards, input_contexts=contexts, **named
             )
-        return outer.without_derived(found)
+        for each in found:
+            each.exprs[:] = [text for text in each.exprs if not text.startswith(derived)]
+        return found
 
     @contextlib.contextmanager
     def _without_trivial_bounds(self) -> Iterator[None]:

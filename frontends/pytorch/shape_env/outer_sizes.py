@@ -26,32 +26,18 @@ from torch.fx.experimental.symbolic_shapes import StatefulSymbolicContext, Subcl
 from torch.utils._sympy.singleton_int import SingletonInt
 
 
-class OuterSizes:
-    """The jagged tensors among the inputs of a program.
-
-    Attributes:
-        contexts: torch's contexts of the inputs, with outer sizes to be guarded.
-    """
-
-    def __init__(self, sources: Sequence[Any], contexts: Sequence[Any] | None) -> None:
-        self.contexts = contexts
-        self._derived: tuple[str, ...] = ()
-        if contexts is None or all(getattr(each, "track_outer_size_stride", True) for each in contexts):
-            return
-        made = list(contexts)
-        for place, context in enumerate(contexts):
-            if not getattr(context, "track_outer_size_stride", True):
-                made[place] = dataclasses.replace(context, track_outer_size_stride=True)
-                name = getattr(sources[place], "name", sources[place])
-                self._derived += (f"{name}.stride()[", f"{name}.storage_offset() ")
-        self.contexts = made
-
-    def without_derived(self, found: Sequence[Any]) -> Sequence[Any]:
-        """The guards in each language, without those on outer strides and offsets."""
-        if self._derived:
-            for guards in found:
-                guards.exprs[:] = [text for text in guards.exprs if not text.startswith(self._derived)]
-        return found
+def with_outer_sizes(
+    sources: Sequence[Any], contexts: Sequence[Any] | None
+) -> tuple[Sequence[Any] | None, tuple[str, ...]]:
+    """Torch's contexts of the inputs of a program, with outer sizes to be guarded, and the beginnings of guards that
+    follow: those on outer strides and offsets."""
+    made, derived = list(contexts or ()), list[str]()
+    for place, context in enumerate(made):
+        if not getattr(context, "track_outer_size_stride", True):
+            made[place] = dataclasses.replace(context, track_outer_size_stride=True)
+            name = getattr(sources[place], "name", sources[place])
+            derived += [f"{name}.stride()[", f"{name}.storage_offset() "]
+    return (made if derived else contexts), tuple(derived)
 
 
 def outer_offset(shapes: Any, source: Any, context: Any, value: Any, made: Any) -> Any:

@@ -68,11 +68,6 @@ def failed_guard(variants: Sequence[Variant], given: Mapping[str, object]) -> st
     return ""
 
 
-def is_bought(guard: Prop | None, variants: Sequence[Variant]) -> bool:
-    """Return True if a guard was added only for faster kernels."""
-    return any(guard in variant.running.bought for variant in variants if variant.running is not None)
-
-
 @dataclass(frozen=True, slots=True)
 class Fallback:
     """An eager fallback: the question whose recompile limit is exhausted, or empty, and the reason."""

@@ -18,7 +18,6 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any, Final
 
 import torch
-from torch._C._functorch import get_dynamic_layer_stack_depth, pop_dynamic_layer_stack_and_undo_to_depth
 
 from backends import named
 from backends.results import Aliased
@@ -29,7 +28,7 @@ from frontends.pytorch.running import Run
 from frontends.pytorch.tracing import trace
 from frontends.pytorch.variant import Variant
 from frontends.pytorch.variants.arguments import GraphArguments, intercepted, is_repeated
-from frontends.pytorch.variants.causes import cause_of, failed_guard, is_bought
+from frontends.pytorch.variants.causes import cause_of, failed_guard
 from frontends.pytorch.variants.policy import Policy
 from shapes.errors import UndecidedGuard
 from shapes.guards.dispatch import Dispatch
@@ -76,7 +75,7 @@ class CompiledGraph:
         self.reason = ""
         self.native: Native | None = None
         self.entry: Callable[[tuple[object, ...], dict[str, object]], object] | None = None
-        self.lookup: Callable[[Sequence[object]], Call | None] = nothing
+        self.lookup: Callable[[Sequence[object]], Call | None] = lambda args: None
         self._dynamism = dynamism
         self._added = added
         self._varying: set[str] = set()
@@ -135,13 +134,7 @@ class CompiledGraph:
                 return self._perhaps_raised(error)
 
     def _as_captured(self, args: Sequence[object]) -> Any:
-        depth = get_dynamic_layer_stack_depth()
-        try:
-            return self.operators(*args)
-        except BaseException:
-            # the graph enters and leaves function transforms
-            pop_dynamic_layer_stack_and_undo_to_depth(depth)
-            raise
+        return self.operators(*args)
 
     def _unless_aliased(self, call: Call, variant: Variant) -> Call:
         """A call that runs as it was captured where data decides that a result is a view."""
@@ -186,7 +179,9 @@ class CompiledGraph:
         arguments, dispatch = self._kinds[arguments.key]
         values = arguments.values(args)
         cause, guard = cause_of(dispatch, values)
-        if is_bought(guard, self.variants) and guard is not None:
+        running = [each.running for each in self.variants if each.running is not None]
+        if guard is not None and any(guard in each.bought for each in running):
+            # it was added for faster kernels
             self._varying.update([atom.name for atom in guard.symbols])
         variant = self._variant(args)
         if self.variants:
@@ -219,10 +214,6 @@ class CompiledGraph:
         dynamism = self._dynamism()
         dynamism.is_varying = lambda name, value: False  # type: ignore[method-assign]
         return trace(self.function, args, dynamic=dynamism, gradients=gradients, shared=True)
-
-
-def nothing(args: Sequence[object]) -> None:
-    """The lookup of a graph without variants."""
 
 
 def combined(

@@ -70,3 +70,21 @@ def test_arguments_that_were_changed_before() -> None:
         before = x._version, x.grad_fn
         compiled(x)
         assert (x._version, x.grad_fn) == before
+
+
+@pytest.mark.parametrize("mode", [torch.no_grad, lambda: torch.autocast("cpu", torch.bfloat16)])
+def test_an_error_restores_modes(mode: Callable[[], Any]) -> None:
+    """Fails when a mode of torch that a graph enters stays on after an error of one that runs operator by operator."""
+
+    def program(x: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
+        x.mul_(2)
+        with mode():
+            return x[places].exp()
+
+    compiled: Any = compile(program, dynamic=True)
+    x = torch.ones(4, requires_grad=True) * 1
+    compiled(x, torch.tensor([1, 2]))
+    with pytest.raises(IndexError):
+        compiled(x, torch.tensor([1, 9]))
+    assert any(graph.reason for graph in compiled.graphs)
+    assert torch.is_grad_enabled() and not torch.is_autocast_enabled("cpu")
