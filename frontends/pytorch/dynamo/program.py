@@ -375,7 +375,7 @@ class Program:
     def timed(self) -> Iterator[Times]:
         """Measure the calls inside of the `with` block; `report()` shows the last such measurement."""
         self.times = times = Times()
-        self.entry, self.enter = None, functools.partial(self._measured, times)
+        self.entry, self.enter = None, functools.partial(times.call, self.called)
         with ExitStack() as stack:
             for graph in self.graphs:
                 if graph.compiled is not None:
@@ -384,9 +384,6 @@ class Program:
                 yield times
             finally:
                 self.entry, self.enter = self._whole, self._direct.call
-
-    def _measured(self, times: Times, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
-        return times.call(functools.partial(self.called, args, kwargs))
 
     def coverage(self, ranges: Ranges | None = None) -> Verdict:
         """Decide if some variant accepts all sizes in the ranges (by input, as in "x.shape[0]"; 0 and up where none is

@@ -58,6 +58,7 @@ class Ranks:
     def __init__(self, name: str, timeout: float | None) -> None:
         self.name = name
         self.timeout = timeout
+        self._limit = PATIENCE if timeout is None else timeout
         self.is_alone = False
         self._number: int | None = None
         self._own: dict[str, list[Any]] = {}
@@ -103,11 +104,10 @@ class Ranks:
 
     def _wait(self, store: dist.Store, keys: Sequence[str]) -> None:
         """Wait until all keys are written."""
-        limit = PATIENCE if self.timeout is None else self.timeout
-        end = time.monotonic() + limit
+        end = time.monotonic() + self._limit
         while not store.check(list(keys)):
             if time.monotonic() >= end:
-                raise TimeoutError(f"waited {limit:g} s for the store")
+                raise TimeoutError(f"waited {self._limit:g} s for the store")
             time.sleep(POLLED)
 
     def _absent(self, code: CodeType, keys: Sequence[str], error: Exception) -> str:
@@ -118,10 +118,9 @@ class Ranks:
         except RuntimeError:
             missing = ""
         reason = f"rank {missing} did not" if missing else "the ranks did not (their store is gone)"
-        limit = PATIENCE if self.timeout is None else self.timeout
         return (
             f"rank {dist.get_rank()} compiles {code.co_name} and waits for the sizes of the other ranks: "
-            f"{reason} compile it within {limit:g} s\n"
+            f"{reason} compile it within {self._limit:g} s\n"
             f"  known:  {str(error).splitlines()[0]}\n"
             "  fix:    call the function on every rank, raise ranks_timeout where a rank is slow, or set it "
             "to 0: then each rank decides alone"

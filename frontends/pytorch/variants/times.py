@@ -52,11 +52,11 @@ class Times:
     def share_of_time(self) -> float:
         return self.in_graphs / self.seconds if self.seconds else 0.0
 
-    def call(self, call: Callable[[], object]) -> object:
+    def call(self, call: Callable[..., object], *given: object) -> object:
         """Measure a whole call."""
         started = time.perf_counter()
         try:
-            return call()
+            return call(*given)
         finally:
             self.calls += 1
             self.seconds += time.perf_counter() - started
