@@ -88,12 +88,25 @@ def elementwise(func: torch._ops.OpOverload, recorder: Trace, *args: object, **k
     ordered, dtype = ranked if func not in REVERSED else ranked[::-1], dtypes[0]
     assert dtype is not None
     is_alike = all(each.dtype is ranked[0].dtype and not is_ambiguously_channels_last(each) for each in ranked)
-    # the copy of an expanded operand is not expanded
-    if is_alike and (dtype in (ranked[0].dtype, torch.bool) or not any(map(is_expanded, ranked))):
-        strides = elementwise_strides(env, ordered, sizes)
+    is_condition = func is aten.where.self and all(each is operands[0] for each in ranked)
+    if is_alike:
+        is_converted = not is_condition and dtype not in (ranked[0].dtype, torch.bool)
+        read = [copied(recorder, each) for each in ordered] if is_converted else ordered
+        strides = None if None in read else elementwise_strides(env, [each for each in read if each], sizes)
         if strides is not None:
             return recorder.kinds.laid(sizes, strides, 0, dtype, ranked[0].device)
     return by_comparison(recorder, ordered, sizes, dtype, promoted=func is not aten.where.self)
+
+
+def copied(recorder: Trace, operand: Metadata) -> Metadata | None:
+    """The copy of another dtype that a kernel computes with: that of an expanded operand is not expanded.
+
+    None if its strides depend on sizes.
+    """
+    if not is_expanded(operand):
+        return operand
+    strides = elementwise_strides(recorder.env, [operand], operand.shape)
+    return None if strides is None else recorder.kinds.laid(operand.shape, strides, 0, operand.dtype, operand.device)
 
 
 def by_comparison(

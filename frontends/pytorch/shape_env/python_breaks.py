@@ -58,10 +58,10 @@ def of_python(tx: Any) -> None:
 
 
 def run(self: Any) -> None:
-    """Trace a frame."""
+    """Trace a frame. An `IndexError` is the program's, as for torch."""
     try:
         RUN(self)
-    except (TorchDynamoException, ConstraintViolationError, ShapeError):
+    except (TorchDynamoException, ConstraintViolationError, ShapeError, IndexError):
         raise
     except Exception as error:
         is_traced = isinstance(self, InstructionTranslator) and isinstance(self.output.shape_env, EngineShapeEnv)

@@ -51,6 +51,10 @@ CALLS: Final[dict[str, tuple[Callable[..., object], tuple[torch.Tensor, ...]]]] 
         (image(6, 5, 4), image(4, 5, 6)),
     ),
     "quotient of integers": (lambda x, y: (x > 0).int()[:, :1].expand(4, 5, 6) / (y > 9).int(), (image(4, 5, 6),) * 2),
+    "a choice of numbers": (
+        lambda m: torch.where(m, torch.ones(()), torch.tensor(2.0)),
+        (bits(1, 4, 5).expand(3, 4, 5),),
+    ),
     "mvlgamma": (lambda x: x.mvlgamma(3), (image(4, 5).abs() + 2,)),
     "masked_fill": (lambda x, m: x.masked_fill(m, 1.0), (image(4, 5), image() > 0)),
     "channel_shuffle": (lambda x: functional.channel_shuffle(x, 2), (image(3, 6, 4, 5),)),

@@ -1,6 +1,8 @@
-"""Dtypes that no kernel takes: a trace raises what the operator raises."""
+"""Dtypes that no kernel takes: a trace raises what the operator raises. Others have no guards."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import pytest
 import torch
@@ -36,3 +38,15 @@ def test_integers_that_become_floats() -> None:
     for function in (torch.sqrt, torch.sigmoid, torch.true_divide, torch.atan2):
         args = (NUMBERS, TRUTHS)[: 1 if function in (torch.sqrt, torch.sigmoid) else 2]
         assert trace(function, args).outputs[0].metadata.dtype is function(*args).dtype
+
+
+def test_expanded_masks_have_no_guards() -> None:
+    """A mask that is expanded and becomes floats costs guards on its sizes: a model is captured again for size 1."""
+    mask = torch.ones(3, 7) > 0
+    programs: list[Callable[[torch.Tensor], torch.Tensor]] = [
+        lambda m: m[:, None, None, :].expand(m.shape[0], 1, m.shape[1], m.shape[1]) * 1.5,
+        lambda m: 1.0 - m[None, None].expand(4, 1, m.shape[0], m.shape[1]).long() * 2.0,
+        lambda m: torch.where(m[None].expand(4, m.shape[0], m.shape[1]), torch.zeros(()), torch.tensor(-1.0)),
+    ]
+    for program in programs:
+        assert trace(program, (mask,)).guards == ()
