@@ -81,7 +81,7 @@ def asserted(x: Tensor, y: Tensor) -> Tensor:
 
 
 def two_of_them(x: Tensor, y: Tensor) -> Tensor:
-    if x.shape[0] <= 4096:  # fault a range
+    if x.shape[0] <= 512:  # fault a range
         x = x * 2
     if y.shape[1] % 8 == 0:  # fault an alignment
         y = y + 1
@@ -95,7 +95,7 @@ class Attention(nn.Module):
         super().__init__()
         self.heads, self.width = 2, 16
         self.qkv = nn.Linear(16, 48)
-        self.positions = nn.Parameter(torch.zeros(2048, 16))
+        self.positions = nn.Parameter(torch.zeros(256, 16))
 
     def forward(self, x: Tensor) -> Tensor:
         batch, length, width = x.shape
@@ -123,13 +123,13 @@ PROGRAMS: dict[str, Planted] = {
         two_of_them,
         randoms((3, 5), (7, 8)),
         {"x.0": (2, 8192), "x.1": ANY, "y.0": ANY, "y.1": (2, 64)},
-        {"x.0": (2, 4096), "x.1": ANY, "y.0": ANY, "y.1": (8, 64, 8)},
+        {"x.0": (2, 512), "x.1": ANY, "y.0": ANY, "y.1": (8, 64, 8)},
     ),
     "Attention": Planted(
         Attention(),
         randoms((2, 5, 16)),
         {"x.0": ANY, "x.1": (2, 4096), "x.2": 16},
-        {"x.0": ANY, "x.1": (2, 2047), "x.2": 16},
+        {"x.0": ANY, "x.1": (2, 255), "x.2": 16},
     ),
 }
 """The programs by name."""
