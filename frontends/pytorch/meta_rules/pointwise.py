@@ -5,7 +5,7 @@
     (True, False)
 
 Torch's tag says which operators are elementwise. The operator itself determines the dtype of the result (`dtypes`); its
-sizes and strides follow from the operands (`layouts`). Torch's own comparison of strides takes ten times as long, and
+sizes and strides follow from the operands (`layouts`). Torch's own comparison of strides takes longer, and
 answers where kernels convert operands first, whose copies have other strides, or where axes of extent 1 matter. Meta
 functions of the operators are not asked: those with several steps in Python arrange each step's result anew.
 """
