@@ -8,7 +8,8 @@
     2
 
 A value that only the run knows is a graph break where Python needs it. So is a number that Python draws, which torch
-takes for a tensor: no instance of a number, and in no dictionary. A frame on which Dynamo fails runs as Python.
+takes for a tensor: no instance of a number, and in no dictionary. A frame on which Dynamo fails runs as Python. `None`
+is `None`, too, after another capture of torch's has read it as the gradient of a tensor.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Any, Final, NoReturn
 
 from torch._dynamo.exc import TorchDynamoException, unimplemented
 from torch._dynamo.symbolic_convert import InstructionTranslator, InstructionTranslatorBase
-from torch._dynamo.variables import misc, user_defined
+from torch._dynamo.variables import constant, misc, user_defined
 from torch._dynamo.variables.base import VariableTracker
 from torch.fx.experimental.symbolic_shapes import ConstraintViolationError
 
@@ -59,6 +60,8 @@ def of_python(tx: Any) -> None:
 
 def run(self: Any) -> None:
     """Trace a frame. An `IndexError` is the program's, as for torch."""
+    for each in SHARED:
+        each.source = None
     try:
         RUN(self)
     except (TorchDynamoException, ConstraintViolationError, ShapeError, IndexError):
@@ -76,6 +79,8 @@ def run(self: Any) -> None:
 DRAWN: Final = user_defined.call_random_fn
 METHOD: Final = misc.RandomVariable.call_method
 RUN: Final = InstructionTranslatorBase.run
+SHARED: Final = [value for name, value in vars(constant).items() if name.startswith("CONSTANT_VARIABLE_")]
+"""The constants that all captures share: torch has the `None` that a program read from `x.grad` come from there."""
 
 REPLACED: Final = (
     (VariableTracker, "as_python_constant", as_python_constant),

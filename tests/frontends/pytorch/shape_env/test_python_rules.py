@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import collections
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import pytest
 import torch
 from torch._dynamo import config
+from torch._dynamo.variables.constant import CONSTANT_VARIABLE_NONE
 
 from frontends.pytorch import compile
 from tests.frontends.pytorch.dynamo.calls import did
 
-no_entries = pytest.fixture(torch._dynamo.reset, autouse=True)
+
+@pytest.fixture(autouse=True)
+def no_entries() -> Iterator[None]:
+    """Neither compiled code nor the source that torch sets of the one `None` goes on to another test."""
+    torch._dynamo.reset()
+    yield
+    CONSTANT_VARIABLE_NONE.source = None
 
 
 class Three:
@@ -192,3 +200,18 @@ def test_torch_still_mixes_gradients() -> None:
         for number in (1, 2):
             compiled(torch.full((3,), float(number)))
     assert leaves[0].grad is not None and leaves[0].grad.tolist() != [2.0, 2.0, 2.0]
+
+
+@pytest.mark.parametrize("by", [compile, partial(torch.compile, backend="symshape")])
+def test_none_after_a_gradient_of_another_capture(by: Callable[..., Callable[..., object]]) -> None:
+    """`None` is not what an earlier capture by torch read as `None`: torch shares its source among all captures."""
+    step, leaves = cleared_gradients()
+
+    def program(x: torch.Tensor) -> list[object]:
+        return [x + len(leaves), None]
+
+    with config.patch(trace_autograd_ops=True):
+        torch.compile(step, backend="eager", dynamic=True)(torch.ones(3))
+    taken = torch.compile(program, backend="eager")(torch.ones(3))
+    assert isinstance(taken[1], torch.Tensor), "torch is right by now: the loop in `python_breaks.run` goes"
+    assert by(program)(torch.ones(3))[1] is None
