@@ -10,7 +10,7 @@ ROOT = Path(__file__).parent.parent
 ASKED = "from shapes import ShapeEnv; env = ShapeEnv(); s = env.symbol('s', lo=1); "
 CALL = "from shapes.testing.calls import Input; from shapes.testing.references.arrays import "
 CONVERT = ASKED + "from frontends.jax import to_jax; to_jax(env, (s,))"
-COMPILE = "import frontends.pytorch.dynamo.compiling"
+COMPILE = "import frontends.pytorch.dynamo.compiled"
 MISSING = [
     ("torch", "import frontends.pytorch", "frontends.pytorch needs torch: pip install 'symshape[torch]'"),
     ("torch", COMPILE, "frontends.pytorch needs torch: pip install 'symshape[torch]'"),

@@ -20,9 +20,7 @@ require("torch", extra="torch", needed_by="frontends.pytorch")
 # ruff: noqa: E402  # and not before that
 from backends.decisions.costs import Expected
 from frontends.pytorch.certificates.certifying import certify
-from frontends.pytorch.dynamo.compiled import Compiled
-from frontends.pytorch.dynamo.compiling import compile
-from frontends.pytorch.dynamo.explaining import explain, report
+from frontends.pytorch.dynamo.compiled import Compiled, compile, explain, report
 from frontends.pytorch.minifier.minifying import Minified, minify
 from frontends.pytorch.tracing import trace
 from frontends.pytorch.variant import Variant

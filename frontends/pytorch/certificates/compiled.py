@@ -28,8 +28,8 @@ import torch
 from torch._dynamo.eval_frame import OptimizedModule, _debug_get_cache_entry_list
 
 from frontends.pytorch.certificates.shape_envs import first_use, of_environment
+from frontends.pytorch.dynamo.compiled import context_of
 from frontends.pytorch.dynamo.direct_calls import GRAPH, RESUMED
-from frontends.pytorch.dynamo.explaining import context_of
 from frontends.pytorch.dynamo.graph_sizes import environment_of
 from frontends.pytorch.errors import rejected
 from shapes.certification.certificates import Condition, Conditions

@@ -26,7 +26,7 @@ from typing import Any, Final
 import torch
 from torch.fx.experimental.symbolic_shapes import ShapeEnv as TorchEnv
 
-from frontends.pytorch.dynamo.code_facts import place_of
+from frontends.pytorch.dynamo.graph_function import place_of
 from frontends.pytorch.shape_env.translation import is_float, is_unbacked
 from frontends.pytorch.source_location import is_users
 from shapes.certification.certificates import Condition, Conditions

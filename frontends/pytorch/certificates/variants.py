@@ -17,8 +17,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
+from frontends.pytorch.dynamo.graph_breaks import in_short
 from frontends.pytorch.dynamo.program import Program
-from frontends.pytorch.dynamo.skipped_frames import in_short
 from frontends.pytorch.errors import rejected
 from frontends.pytorch.recording.inputs import LARGEST
 from frontends.pytorch.variant import Variant

@@ -8,7 +8,10 @@
     ([12.0, 0.0], 1, [])
 
 AOTAutograd takes the subclasses apart, differentiates, and hands over graphs of ATen operators on plain tensors, which
-are compiled as any other graph.
+are compiled as any other graph. Inputs that no operator reads go around the compiled graph: AOTAutograd returns the
+offsets of a ragged tensor with its values, and passes the size of a ragged axis beside them. That size is a nested
+integer, no number: two are equal if they are of one tensor of offsets. The offsets are given to a backward several
+times, as those of each gradient.
 """
 
 from __future__ import annotations
@@ -19,6 +22,8 @@ from typing import Any, Final
 import torch
 from torch._dynamo.backends.common import aot_autograd
 from torch._functorch.aot_autograd import make_boxed_func
+from torch._higher_order_ops.effects import with_effects
+from torch.fx.experimental.sym_node import SymNode
 from torch.utils._python_dispatch import (
     _disable_current_modes,
     _get_current_dispatch_mode_stack,
@@ -26,13 +31,14 @@ from torch.utils._python_dispatch import (
 )
 from torch.utils._pytree import tree_leaves
 
-from frontends.pytorch.dynamo.graph_function import as_captured
-from frontends.pytorch.dynamo.higher_order import graphs_in
-from frontends.pytorch.dynamo.unread_inputs import around_unread
+from frontends.pytorch.dynamo.graph_function import as_captured, graphs_in
+from frontends.pytorch.dynamo.parts import replaced, separated
 from frontends.pytorch.dynamo.view_results import without_views
+from frontends.pytorch.errors import unsupported
 
 WATCHING: Final = "torch._functorch._aot_autograd.runtime_wrappers"
 """The module of the mode under which AOTAutograd makes the first call of a graph."""
+READ_LENGTHS: Final = "read the lengths off `offsets()`"
 
 
 def has_subclasses(module: torch.fx.GraphModule) -> bool:
@@ -104,3 +110,58 @@ def unobserved(run: Callable[..., Any]) -> Callable[..., Any]:
 def only_watches(mode: object) -> bool:
     """Return True for a mode by which AOTAutograd only watches a call."""
     return type(mode).__module__ == WATCHING
+
+
+def is_nested_size(size: object) -> bool:
+    """Return True for the size of a ragged axis, and for a symbol that stands for one."""
+    if not isinstance(size, torch.SymInt):
+        return False
+    if size.node.is_nested_int():
+        return True
+    hint = size.node._hint if isinstance(size.node, SymNode) else None
+    return is_nested_size(hint)
+
+
+def around_unread(
+    module: torch.fx.GraphModule, compiled: Callable[[torch.fx.GraphModule], Callable[..., Any]]
+) -> Callable[..., Any]:
+    """A graph as a function: `compiled` makes what runs the graph without the inputs that no operator on tensors reads.
+
+    Raises:
+        Unsupported: an operator on tensors reads a nested size.
+    """
+    for node in module.graph.find_nodes(op="call_function", target=with_effects):
+        # our graphs keep the order of operators with side effects without tokens
+        node.update_arg(0, None)
+    outside = unread(module.graph.find_nodes(op="placeholder"))
+    part = [node for node in module.graph.nodes if node.op not in ("placeholder", "output") and node not in outside]
+    if part:
+        separated(module, part, "read")
+        run = compiled(module.get_submodule("read"))
+        replaced(module, "read", lambda *args: run(*distinct(list(args))))
+        module.recompile()
+    return module.forward
+
+
+def distinct(values: list[Any]) -> list[Any]:
+    """The values, no tensor twice: the same gradient of two results, or offsets that are those of a gradient too."""
+    seen = set[int]()
+    for place, value in enumerate(values):
+        if isinstance(value, torch.Tensor):
+            if id(value) in seen:
+                values[place] = value.detach()
+            seen.add(id(value))
+    return values
+
+
+def unread(inputs: Sequence[torch.fx.Node]) -> dict[torch.fx.Node, None]:
+    """The inputs that are returned or not used at all; nested sizes, and what is computed of them."""
+    found = dict.fromkeys([node for node in inputs if all(user.op == "output" for user in node.users)])
+    waiting = [node for node in inputs if is_nested_size(node.meta.get("val"))]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node.meta.get("val"), torch.Tensor):
+            unsupported(f"{node.target}: it reads the size of a ragged axis, which is not a number", READ_LENGTHS)
+        found[node] = None
+        waiting += [user for user in node.users if user.op != "output" and user not in found]
+    return found

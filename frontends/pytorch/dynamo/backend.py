@@ -29,12 +29,17 @@ from frontends.pytorch.dynamo.autograd_graphs import by_autograd, has_subclasses
 from frontends.pytorch.dynamo.captured_frame import without_trial
 from frontends.pytorch.dynamo.capturing import Captures
 from frontends.pytorch.dynamo.changed_arguments import changed_arguments, with_copies, written_back
-from frontends.pytorch.dynamo.code_facts import place_of
 from frontends.pytorch.dynamo.differences import difference, difference_before
 from frontends.pytorch.dynamo.graph_breaks import break_after, is_bucket
-from frontends.pytorch.dynamo.graph_function import as_captured, function_of
+from frontends.pytorch.dynamo.graph_function import (
+    as_captured,
+    function_of,
+    given_to,
+    graphs_in,
+    place_of,
+    with_checkpoints,
+)
 from frontends.pytorch.dynamo.graph_sizes import GraphSizes, read_off_tensors
-from frontends.pytorch.dynamo.higher_order import given_to, graphs_in, with_checkpoints
 from frontends.pytorch.dynamo.parts import between_parts, changes_after_branch, in_parts
 from frontends.pytorch.dynamo.stated_sizes import SURVIVING, StatedSizes
 from frontends.pytorch.errors import GraphBreak, Unsupported, reason_of, refusal, rejected, unsupported
@@ -42,8 +47,7 @@ from frontends.pytorch.shape_env.adapter import EngineShapeEnv
 from frontends.pytorch.shape_env.errors import UndecidedBranch
 from frontends.pytorch.source_location import is_users
 from frontends.pytorch.variant import Variant
-from frontends.pytorch.variants.causes import FIRST
-from frontends.pytorch.variants.compiled_graph import Call, CompiledGraph
+from frontends.pytorch.variants.compiled_graph import FIRST, Call, CompiledGraph
 from frontends.pytorch.variants.policy import Policy, check_settings
 from shapes.accepted import did_you_mean
 from shapes.errors import ShapeError

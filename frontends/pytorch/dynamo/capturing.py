@@ -13,6 +13,11 @@
 Torch calls back when it begins and ends a compilation of Dynamo's; calls of what is compiled cost nothing more. Which
 backend it is for stands in the frame of the function that compiles. Torch forgets its callbacks when it is reset; they
 are then registered again.
+
+Torch counts the threads in which Dynamo looks at frames, and looks at none while the count is 0. An error that leaves
+its compiler is not counted as the end of one, so from then on every frame of the process takes torch's route, where
+deep recursion overflows the stack. The count changes only when a thread begins or ends: after a failed capture one
+begins and ends twice.
 """
 
 from __future__ import annotations
@@ -27,14 +32,15 @@ from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 from weakref import ReferenceType, WeakKeyDictionary, finalize, ref
 
+from torch._C._dynamo.eval_frame import get_eval_frame_callback, set_eval_frame
 from torch._dynamo import callback_handler, config, convert_frame
 from torch._dynamo.convert_frame import register_bytecode_hook
-from torch._dynamo.exc import SkipFrame, Unsupported
-from torch._dynamo.types import FrameAction, FrameExecStrategy
+from torch._dynamo.exc import FailOnRecompileLimitHit, SkipFrame, TorchDynamoException, Unsupported
+from torch._dynamo.types import ConvertFrameReturn, FrameAction, FrameExecStrategy
 from torch._dynamo.utils import ExactWeakKeyDictionary
+from torch.fx.experimental.symbolic_shapes import ConstraintViolationError, GuardOnDataDependentSymNode
 
 from frontends.pytorch.dynamo.direct_calls import DIRECT, NUMBER, FailedGuard, closest
-from frontends.pytorch.dynamo.frame_evaluation import after_failed_capture
 from frontends.pytorch.dynamo.graph_breaks import breaks_after
 from frontends.pytorch.dynamo.stated_sizes import SETTINGS, StatedSizes
 from frontends.pytorch.errors import ConstraintViolation
@@ -42,7 +48,7 @@ from frontends.pytorch.shape_env import installed
 from frontends.pytorch.shape_env.errors import Refused
 from frontends.pytorch.shape_env.marking import ViolatedConstraint
 from frontends.pytorch.source_location import is_users
-from frontends.pytorch.variants.causes import FIRST, Fallback, note
+from frontends.pytorch.variants.compiled_graph import FIRST, Fallback, note
 from frontends.pytorch.variants.policy import Policy
 from shapes.errors import ShapeError
 from shapes.reports.process import PROCESS
@@ -53,6 +59,14 @@ if TYPE_CHECKING:
 
 COMPILES: Final = getattr(getattr(convert_frame, "_compile", None), "__code__", None)
 """The function of torch's that compiles a frame; None if it is called otherwise in this release."""
+FROM_THE_COMPILER: Final = (
+    TorchDynamoException,
+    FailOnRecompileLimitHit,
+    ConstraintViolationError,
+    GuardOnDataDependentSymNode,
+)
+"""Errors that only the compiler raises, not a compiled program."""
+DONE: Final = "symshape_frames_restored"
 
 
 @dataclass(slots=True)
@@ -302,3 +316,24 @@ def registered(register: Callable[[Callback], object], callback: Callback) -> No
     register(notice)
     register(callback)
     finalize(notice, registered, register, callback).atexit = False
+
+
+def after_failed_capture(error: BaseException) -> None:
+    """Count the end of a capture that raised this error."""
+    if isinstance(error, FROM_THE_COMPILER) and not hasattr(error, DONE) and get_eval_frame_callback() is None:
+        setattr(error, DONE, True)
+        set_eval_frame(run_once)
+        leave()
+        set_eval_frame(None)
+
+
+def run_once(frame: object, entry: object, state: object) -> ConvertFrameReturn:
+    """Skip a frame once: frames that it calls may use compiled code, and nothing new is compiled."""
+    return ConvertFrameReturn(
+        frame_exec_strategy=FrameExecStrategy(FrameAction.SKIP, FrameAction.RUN_ONLY), apply_to_code=False
+    )
+
+
+def leave() -> None:
+    """End the first of the two evaluations; torch sets its callback again when this frame returns."""
+    set_eval_frame(None)

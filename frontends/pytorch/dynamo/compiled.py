@@ -1,7 +1,7 @@
-"""The result of `compile`: a transparent proxy of the compiled function or module.
+"""`compile`, its result, and the reports of what either spelling has compiled.
 
     >>> import torch
-    >>> from frontends.pytorch import compile
+    >>> from frontends.pytorch import compile, explain
     >>> net = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU())
     >>> compiled = compile(net)
     >>> isinstance(compiled, torch.nn.Module), len(compiled), compiled[1], list(compiled.state_dict())
@@ -9,10 +9,18 @@
     >>> compiled.scale = 3.0
     >>> net.scale, len(compiled.variants)
     (3.0, 0)
+    >>> f = torch.compile(lambda x: x * 2 if x.shape[0] > 2 else x * 3, backend="symshape", dynamic=True)
+    >>> out = f(torch.randn(4, 5))
+    >>> explain(f).splitlines()[:4]
+    ['<lambda>: 1 variant', '', 'variant 0: first call', '  x: float32[x.shape[0], x.shape[1]]']
 
-Reads and writes are forwarded to the original: attributes, methods, `vars`, `dir`, operators such as `len` and `[]`.
-The public attributes of `Program` (`variants`, `explain()` etc.) are visible only if the original has none of that
-name. `compiled._program` always has them; it is the one reserved name.
+PyTorch's Dynamo reads the function's Python; its graphs run by our variants and kernels, over sizes about which this
+engine is asked (`frontends.pytorch.dynamo.program`). `torch.compile(fn, backend="symshape")` is the same compiler: its
+result tells which function makes its graphs, and each graph is noted under that function.
+
+The result of `compile` is a transparent proxy. Reads and writes are forwarded to the original: attributes, methods,
+`vars`, `dir`, operators such as `len` and `[]`. The public attributes of `Program` (`variants`, `explain()` etc.) are
+visible only if the original has none of that name. `compiled._program` always has them; it is the one reserved name.
 
 Copies and pickles keep the function and its options, not the variants:
 
@@ -33,20 +41,26 @@ import functools
 import sys
 import weakref
 from collections.abc import Callable, Sequence
+from inspect import getclosurevars, isfunction
 from pickle import PicklingError
 from types import BuiltinFunctionType, FunctionType, MethodType
-from typing import TYPE_CHECKING, Final, Unpack
+from typing import TYPE_CHECKING, Any, Final, Unpack, overload
 
 import torch
+from torch._dynamo.eval_frame import _debug_get_cache_entry_list
 from torch.compiler import is_dynamo_compiling
 
+from backends import named
+from frontends.pytorch.dynamo.backend import CAPTURES
 from frontends.pytorch.dynamo.direct_calls import MISSED
 from frontends.pytorch.dynamo.program import Program
-from frontends.pytorch.variants.policy import Options
+from frontends.pytorch.errors import rejected
+from frontends.pytorch.variants.policy import Options, Policy, Setting, check_settings
 
 if TYPE_CHECKING:
     # `__getattr__` finds them
     from frontends.pytorch.dynamo.program import Program as Attributes
+    from shapes.reports.report import Report
 else:
     Attributes = object
 
@@ -263,3 +277,77 @@ def returning(compiled: Compiled, method: MethodType) -> Callable[..., object]:
         return compiled if result is compiled._program.fn else result
 
     return call
+
+
+@overload
+def compile(fn: None = None, /, **options: Unpack[Options]) -> Callable[[Callable[..., object]], Compiled]: ...
+@overload
+def compile(fn: Callable[..., object], /, **options: Unpack[Options]) -> Compiled: ...
+def compile(
+    fn: Callable[..., object] | None = None,
+    /,
+    *,
+    dynamic: Setting = None,
+    backend: str = "eager",
+    fullgraph: bool = False,
+    policy: Policy | None = None,
+) -> Compiled | Callable[[Callable[..., object]], Compiled]:
+    """Compile a function or module just in time.
+
+    `dynamic` is True (every size is a symbol), False (only marked ones), None (automatic: those that differ between
+    calls), a function of name, axis and size, or relations by name of the input: `{"x": ("b", "5*b")}`. With
+    `fullgraph`, a program that cannot be one graph is an error; otherwise Python runs between its graphs.
+    """
+    options: Options = {"dynamic": dynamic, "backend": backend, "fullgraph": fullgraph, "policy": policy}
+    if fn is None:
+        named(backend)
+        check_settings(dynamic=dynamic, fullgraph=fullgraph, policy=policy)
+        decorator: Callable[..., Any] = compile
+        return functools.partial(decorator, **options)
+    if isinstance(fn, staticmethod | classmethod):
+        # static and class methods stay what they are
+        return type(fn)(compile(fn.__func__, **options))
+    if isinstance(fn, Compiled):
+        fn = fn._program.fn
+    return Compiled(fn, **options)
+
+
+def explain(compiled: Any, *, kernels: bool = False) -> str:
+    """Describe what `compile`, or `torch.compile` with the backend `symshape`, has returned: why it was compiled again,
+    its variants with guards and their lines, graph breaks, and calls that run eagerly. With `kernels`, its kernels too.
+
+    Raises:
+        ShapeError: it is not compiled by this backend.
+    """
+    return report(compiled).text(kernels=kernels)
+
+
+def report(compiled: Any) -> Report:
+    """The description as data; `.save("report.html")` writes a page.
+
+    Raises:
+        ShapeError: it is not compiled by this backend.
+    """
+    if issubclass(type(compiled), Compiled):
+        return compiled._program.report()
+    function = getattr(compiled, "_compiled_call_impl", None) or compiled
+    fn = getattr(function, "_orig_mod", None) or getattr(function, "_torchdynamo_orig_callable", None)
+    wrapper = CAPTURES.wrapper(getattr(context_of(compiled), "callback", None))
+    if wrapper is None:
+        rejected(f"explain({compiled!r}): expected a compiled function", 'torch.compile(f, backend="symshape")')
+    captured = CAPTURES.captured(wrapper)
+    code = getattr(fn, "__code__", None)
+    if not captured.graphs and code is not None:
+        # torch gives equal settings the graphs that it has
+        known = [each.backend for each in _debug_get_cache_entry_list(code) if each.backend == wrapper]
+        captured = CAPTURES.captured(known[0]) if known else captured
+    module: Any = compiled if function is not compiled and function is not fn else fn
+    return captured.report(module)
+
+
+def context_of(compiled: Any) -> Any:
+    """Torch's context in which a function or module is compiled; None for one that `torch.compile` has not given."""
+    function = getattr(compiled, "_compiled_call_impl", None) or compiled
+    configured = getattr(function, "get_compiler_config", None)
+    # a closure over the context
+    return getclosurevars(configured).nonlocals.get("self") if isfunction(configured) else None

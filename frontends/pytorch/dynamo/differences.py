@@ -28,11 +28,19 @@ from typing import Final
 import torch
 from torch._dynamo import utils, variables
 
-from frontends.pytorch.dynamo import code_facts
-from frontends.pytorch.dynamo.captured_frame import CapturedFrame
+from frontends.pytorch.dynamo.captured_frame import (
+    CapturedFrame,
+    attribute_reads,
+    calls_with,
+    generators_in,
+    global_reads,
+    has_state,
+    missing_attributes,
+    texts,
+)
 from frontends.pytorch.dynamo.capturing import under_way
 from frontends.pytorch.dynamo.direct_calls import GRAPH, RESUMED
-from frontends.pytorch.dynamo.graph_function import frames_of
+from frontends.pytorch.dynamo.graph_function import frames_of, place_of
 from frontends.pytorch.source_location import is_users
 from shapes.origin import Origin
 
@@ -102,8 +110,7 @@ def moved_order(captured: CapturedFrame) -> Iterator[Origin | None]:
     if any(list(each) != list(dict.keys(each)) for each in given):
         yield None
     if any(id(each) in captured.changed for each in given):
-        for code in captured.codes:
-            yield from code_facts.attribute_reads(code, "move_to_end")
+        yield from captured.attribute_reads("move_to_end")
 
 
 def changed_class(captured: CapturedFrame) -> Iterator[None]:
@@ -153,13 +160,13 @@ def live_attributes(captured: CapturedFrame) -> Iterator[None]:
 def live_symbol(captured: CapturedFrame) -> Iterator[None]:
     """Texts that Dynamo has made, with a symbol's name in them."""
     values = [each.value for each in captured.alive(variables.ConstantVariable)]
-    written = {text for code in captured.codes for text in code_facts.texts(code)}
+    written = {text for code in captured.codes for text in texts(code)}
     return (None for each in values if isinstance(each, str) and each not in written and SYMBOL.search(each))
 
 
 def cached_state(captured: CapturedFrame) -> Iterator[Origin]:
     """A memoized function that has state: Python runs it once."""
-    return (Origin.of_instruction(code, 0) for code in captured.memoized if code_facts.has_state(code))
+    return (Origin.of_instruction(code, 0) for code in captured.memoized if has_state(code))
 
 
 def cached_tensors(captured: CapturedFrame) -> Iterator[Origin]:
@@ -175,10 +182,10 @@ def cached_tensors(captured: CapturedFrame) -> Iterator[Origin]:
 
 def maximum_of_tensors(captured: CapturedFrame) -> Iterator[Origin]:
     """Python's `max` and `min`, given a tensor."""
-    lines = {(each.file, each.line) for name in ("max", "min") for each in captured.lines_of(name)}
+    lines = {(each.file, each.line) for name in ("max", "min") for each in captured.global_reads(name)}
     for node in captured.nodes:
         if lines and node.target in (torch.maximum, torch.minimum, torch.clamp, max, min):
-            place = code_facts.place_of(node)
+            place = place_of(node)
             if place is not None and (place.file, place.line) in lines:
                 yield place
 
@@ -186,7 +193,7 @@ def maximum_of_tensors(captured: CapturedFrame) -> Iterator[Origin]:
 def numpy_values(captured: CapturedFrame) -> Iterator[Origin | None]:
     """NumPy's numbers, which torch's tensors stand for."""
     kinds = utils.numpy_operator_wrapper, utils.numpy_method_wrapper, utils.numpy_to_tensor_wrapper
-    return (code_facts.place_of(node) for node in captured.nodes if isinstance(node.target, kinds))
+    return (place_of(node) for node in captured.nodes if isinstance(node.target, kinds))
 
 
 # ---------------------------------------------------------------------- by code
@@ -194,22 +201,20 @@ def numpy_values(captured: CapturedFrame) -> Iterator[Origin | None]:
 
 def formats(captured: CapturedFrame) -> Iterator[Origin]:
     """Calls of `format` with a format."""
-    return (place for code in captured.codes for place in code_facts.global_reads(code, "format", (1,)))
+    return captured.global_reads("format", (1,))
 
 
 def leaf_in_graph(captured: CapturedFrame) -> Iterator[Origin]:
     """Calls of `backward` in a graph that holds a leaf, which is none of its inputs."""
     held = [attribute(captured.module, str(node.target)) for node in captured.module.graph.find_nodes(op="get_attr")]
     if any(isinstance(each, torch.Tensor) and each.requires_grad and each.is_leaf for each in held):
-        for code in captured.codes:
-            yield from code_facts.attribute_reads(code, "backward")
+        yield from captured.attribute_reads("backward")
 
 
 def dropped_backward(captured: CapturedFrame) -> Iterator[Origin]:
     """Calls of `backward` that the graph lacks: their leaves come from an earlier graph."""
     if not any(node.target is torch.autograd.grad for node in captured.nodes):
-        for code in captured.codes:
-            yield from code_facts.attribute_reads(code, "backward", captured.end if code is captured.codes[0] else None)
+        yield from captured.attribute_reads("backward", captured.end)
 
 
 def hooked_leaf(captured: CapturedFrame) -> Iterator[Origin]:
@@ -218,13 +223,12 @@ def hooked_leaf(captured: CapturedFrame) -> Iterator[Origin]:
     given = [getattr(node.meta.get("grapharg"), "example", None) for node in nodes]
     hooks = "_backward_hooks", "_post_accumulate_grad_hooks"
     if any(getattr(each, name, None) for each in given for name in hooks):
-        for code in captured.codes:
-            yield from code_facts.attribute_reads(code, "backward")
+        yield from captured.attribute_reads("backward")
 
 
 def not_materialized(captured: CapturedFrame) -> Iterator[Origin]:
     """Functions of autograd that may ask for None in place of zeros."""
-    return (place for each in captured.codes for place in code_facts.calls_with(each, "set_materialize_grads", True))
+    return (place for each in captured.codes for place in calls_with(each, "set_materialize_grads", True))
 
 
 def attribute(module: torch.fx.GraphModule, path: str) -> object:
@@ -237,25 +241,24 @@ def own_frame(captured: CapturedFrame) -> Iterator[Origin]:
     if captured.breaks and captured.codes:
         code = captured.codes[0]
         for name, harmless in FRAME.items():
-            yield from code_facts.global_reads(code, name, harmless)
+            yield from global_reads(code, name, harmless)
         for name in ("_getframe", "currentframe", *(FRAME if "builtins" in code.co_names else ())):
-            yield from code_facts.global_reads(code, name)
-            yield from code_facts.attribute_reads(code, name)
+            yield from global_reads(code, name)
+            yield from attribute_reads(code, name)
 
 
 def makes_generator(captured: CapturedFrame) -> Iterator[Origin]:
     """A generator that may be alive at the graph break with which a frame begins."""
     if not captured.live:
         known = (under_way() or {}).get("globals", {})
-        yield from [place for code in captured.codes for place in code_facts.generators_in(code, known)]
+        yield from [place for code in captured.codes for place in generators_in(code, known)]
 
 
 def changed_settings(captured: CapturedFrame) -> Iterator[Origin | None]:
     """Changes of torch's settings, which a graph would not repeat."""
-    yield from (code_facts.place_of(node) for node in captured.nodes if node.target in SETTERS)
-    for code in captured.codes:
-        for name in AUTOCAST:
-            yield from code_facts.attribute_reads(code, name)
+    yield from (place_of(node) for node in captured.nodes if node.target in SETTERS)
+    for name in AUTOCAST:
+        yield from captured.attribute_reads(name)
 
 
 def missing_attribute(captured: CapturedFrame) -> Iterator[Origin]:
@@ -264,7 +267,7 @@ def missing_attribute(captured: CapturedFrame) -> Iterator[Origin]:
     if not captured.breaks or not captured.codes:
         return iter(())
     frame = under_way() or {}
-    return code_facts.missing_attributes(captured.codes[0], {**frame.get("globals", {}), **frame.get("locals", {})})
+    return missing_attributes(captured.codes[0], {**frame.get("globals", {}), **frame.get("locals", {})})
 
 
 DIVIDED: Final = (
@@ -277,11 +280,11 @@ DIVIDED: Final = (
 
 def unpreserved_checkpoint(captured: CapturedFrame) -> Iterator[Origin | None]:
     """Checkpoints that draw new random numbers at recomputation, or ask whether gradients are recorded."""
-    asks = any(True for code in captured.codes for _ in code_facts.attribute_reads(code, "is_grad_enabled"))
+    asks = any(captured.attribute_reads("is_grad_enabled"))
     for node in captured.nodes:
         if node.target is torch.ops.higher_order.tag_activation_checkpoint:
             if asks or node.kwargs.get("preserve_rng_state") is False:
-                yield code_facts.place_of(node)
+                yield place_of(node)
 
 
 DIFFERENCES: Final = (

@@ -8,7 +8,8 @@
 
 Dynamo records the program's stack for each node. Each node is called by a generated function whose code location is the
 innermost of these lines, so guards, errors and reports name the program, and no code that looks up lines needs to know
-about graphs.
+about graphs. Dynamo's higher-order operators, whose operands are subgraphs, are called as the functions of torch that a
+program calls.
 """
 
 from __future__ import annotations
@@ -27,9 +28,11 @@ from torch._C._functorch import get_dynamic_layer_stack_depth, pop_dynamic_layer
 from torch._functorch.predispatch import _enter_dual_level, _exit_dual_level
 from torch.amp.autocast_mode import _enter_autocast, _exit_autocast
 from torch.autograd.grad_mode import _enter_inference_mode, _exit_inference_mode
+from torch.utils.checkpoint import checkpoint
 
-from frontends.pytorch.dynamo.higher_order import plain
+from frontends.pytorch.recording.randomness import checkpointed
 from frontends.pytorch.source_location import is_users, own_name
+from shapes.origin import Origin
 
 FRAME: Final = re.compile(r'^ *File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function>.*)$', re.MULTILINE)
 STEP: Final = "def step(function, args, kwargs): return function(*args, **kwargs)"
@@ -163,6 +166,12 @@ def places_of(node: torch.fx.Node) -> tuple[Place, ...]:
     return tuple(dict.fromkeys([*users[-1:], *frames[-1:]]))
 
 
+def place_of(node: torch.fx.Node) -> Origin | None:
+    """The line of the program that an operator of a graph stands on: the innermost of its stack."""
+    frames = [frame for frame in frames_of(node) if is_users(frame[0])]
+    return Origin(*frames[-1]) if frames else None
+
+
 def frames_of(node: torch.fx.Node) -> Iterator[Place]:
     """The stack of a node, outermost first."""
     for match in FRAME.finditer(node.stack_trace or ""):
@@ -186,3 +195,112 @@ def step_at(place: Place, *within: Place) -> Step:
         return step
     inner = step_at(*within)
     return lambda function, args, kwargs: step(inner, (function, args, kwargs), {})
+
+
+# ---------------------------------------------------------------------- higher-order operators
+
+
+def taken(
+    predicate: Any, then: Callable[..., Any], otherwise: Callable[..., Any], operands: Sequence[Any] = ()
+) -> Any:
+    """The branch of a conditional that is taken."""
+    return (then if predicate else otherwise)(*operands)
+
+
+def invoked(graph: Callable[..., Any], name: str, *operands: Any) -> Any:
+    """A region that is compiled once and called several times."""
+    return graph(*operands)
+
+
+def applied(
+    forward: Callable[..., Any],
+    backward: Callable[..., Any],
+    *given: Any,
+    non_differentiable_idx: Sequence[int] = (),
+    saved_for_backward_idx: Sequence[int] = (),
+    dirty_idx: Sequence[int] = (),
+) -> Any:
+    """A custom `autograd.Function`, whose forward returns the results and the saved values."""
+
+    class Applied(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, *args: Any) -> Any:
+            returned, saved = forward(*args)
+            outputs = returned if isinstance(returned, tuple | list) else (returned,)
+            watched = [value if place in saved_for_backward_idx else None for place, value in enumerate(saved)]
+            ctx.save_for_backward(*watched)
+            ctx.others = [None if place in saved_for_backward_idx else value for place, value in enumerate(saved)]
+            ctx.mark_dirty(*[outputs[place] for place in dirty_idx])
+            ctx.mark_non_differentiable(*[outputs[place] for place in non_differentiable_idx])
+            return returned
+
+        @staticmethod
+        def backward(ctx: Any, *gradients: Any) -> Any:
+            watched = ctx.saved_tensors
+            saved = [
+                watched[place] if place in saved_for_backward_idx else value for place, value in enumerate(ctx.others)
+            ]
+            return backward(*gradients, *saved)
+
+    return Applied.apply(*given)
+
+
+def mapped(body: Callable[..., Any], rows: Sequence[Any], others: Sequence[Any]) -> Any:
+    """A function of each row, at once; one that draws random numbers is refused."""
+    axes = (*[0] * len(rows), *[None] * len(others))
+    results = torch.vmap(body, axes)(*rows, *others)
+    return tuple([result.contiguous() for result in results])
+
+
+def effected(token: Any, call: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+    """An operator with a side effect, such as an error, and its token."""
+    results = call(*args, **kwargs)
+    return (token, *results) if isinstance(results, tuple) else (token, results)
+
+
+PLAIN: Final[dict[str, Callable[..., Any]]] = {
+    "autograd_function_apply": applied,
+    "cond": taken,
+    "invoke_subgraph": invoked,
+    "map_impl": mapped,
+    "with_effects": effected,
+}
+
+
+def with_checkpoints(module: torch.fx.GraphModule) -> None:
+    """Call torch's checkpoint function in a graph: Dynamo's operator draws other random numbers during recomputation,
+    unless a compiler decomposes it."""
+    for each in graphs_in(module):
+        for node in each.graph.find_nodes(op="call_function", target=torch.ops.higher_order.tag_activation_checkpoint):
+            node.target = checkpoint
+            node.kwargs = {**node.kwargs, "use_reentrant": False}
+
+
+def graphs_in(module: torch.fx.GraphModule) -> list[torch.fx.GraphModule]:
+    """A graph and its subgraphs."""
+    return [each for each in module.modules() if isinstance(each, torch.fx.GraphModule)]
+
+
+def given_to(
+    module: torch.fx.GraphModule, user: torch.fx.Node, node: torch.fx.Node
+) -> tuple[torch.fx.GraphModule, list[torch.fx.Node]] | None:
+    """The subgraph of a checkpoint or region with a node as operand, and the node's placeholder in it.
+
+    None for other users.
+    """
+    if user.target is checkpoint:
+        graph, *operands = user.args
+    elif user.target is torch.ops.higher_order.invoke_subgraph:
+        graph, _, *operands = user.args
+    else:
+        return None
+    inner = module.get_submodule(str(graph.target))
+    given = inner.graph.find_nodes(op="placeholder")
+    return inner, [place for place, value in zip(given, operands) if value is node]
+
+
+def plain(target: Callable[..., Any]) -> Callable[..., Any]:
+    """The public function for Dynamo's `target`."""
+    if isinstance(target, torch._ops.HigherOrderOperator):
+        return PLAIN.get(target.name(), target)
+    return checkpointed if target is checkpoint else target

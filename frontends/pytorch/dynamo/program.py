@@ -34,12 +34,10 @@ from torch._dynamo.exc import SkipFrame
 
 from backends import named
 from frontends.pytorch.dynamo.backend import Graph, known_difference
-from frontends.pytorch.dynamo.capturing import asked_again, in_our_words, report_on
+from frontends.pytorch.dynamo.capturing import after_failed_capture, asked_again, in_our_words, report_on
 from frontends.pytorch.dynamo.differences import difference_before, has_graph
 from frontends.pytorch.dynamo.direct_calls import MISSED, RESUMED, DirectCalls, direct_calls
-from frontends.pytorch.dynamo.frame_evaluation import after_failed_capture
-from frontends.pytorch.dynamo.graph_breaks import Break, breaks_after
-from frontends.pytorch.dynamo.skipped_frames import NO_OPERATORS, NoOperators, noted
+from frontends.pytorch.dynamo.graph_breaks import NO_OPERATORS, Break, NoOperators, breaks_after, noted
 from frontends.pytorch.dynamo.stated_sizes import SETTINGS, StatedSizes, varying
 from frontends.pytorch.errors import GraphBreak, refusal
 from frontends.pytorch.shape_env import UndecidedBranch, installed
@@ -47,7 +45,7 @@ from frontends.pytorch.shape_env.ranks import Ranks
 from frontends.pytorch.source_location import own_name
 from frontends.pytorch.variant import Variant
 from frontends.pytorch.variants.arguments import intercepted
-from frontends.pytorch.variants.causes import Fallback, note
+from frontends.pytorch.variants.compiled_graph import Fallback, coverage, note
 from frontends.pytorch.variants.policy import Options, Policy, Setting, check_options
 from frontends.pytorch.variants.times import Times
 from shapes.reports.process import PROCESS
@@ -388,8 +386,6 @@ class Program:
     def coverage(self, ranges: Ranges | None = None) -> Verdict:
         """Decide if some variant accepts all sizes in the ranges (by input, as in "x.shape[0]"; 0 and up where none is
         given): Always, or sizes that no variant accepts (`false_at`)."""
-        from frontends.pytorch.variants.coverage import coverage
-
         return coverage([graph.compiled for graph in self.graphs if graph.compiled is not None], ranges)
 
 

@@ -24,7 +24,7 @@ from typing import Any, Literal
 import torch
 from torch.utils._pytree import tree_leaves
 
-from frontends.pytorch.dynamo.compiling import compile
+from frontends.pytorch.dynamo.compiled import compile
 
 Kind = Literal["raises", "differs", "specializes"]
 Made = Callable[[], Sequence[object]]

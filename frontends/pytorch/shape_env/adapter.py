@@ -33,14 +33,20 @@ from torch.fx.experimental.symbolic_shapes import ShapeEnv as Torchs
 from torch.utils._sympy.numbers import int_oo
 from torch.utils._sympy.value_ranges import ValueRanges
 
-from frontends.pytorch.shape_env.advice import advise
 from frontends.pytorch.shape_env.comparing import Comparison
 from frontends.pytorch.shape_env.data_sizes import DataSizes
-from frontends.pytorch.shape_env.errors import SpecializedMark, UndecidedBranch, undecided
+from frontends.pytorch.shape_env.errors import SpecializedMark, UndecidedBranch, advise, undecided
 from frontends.pytorch.shape_env.marking import PARAMETERS, TORCHS, Marking, Policies
-from frontends.pytorch.shape_env.outer_sizes import made_ragged, outer_offset, with_outer_sizes
 from frontends.pytorch.shape_env.symbols import Symbols, whole
-from frontends.pytorch.shape_env.tensor_sources import is_offset, is_size, least_value, takes_fallback
+from frontends.pytorch.shape_env.tensor_sources import (
+    is_offset,
+    is_size,
+    least_value,
+    made_ragged,
+    outer_offset,
+    takes_fallback,
+    with_outer_sizes,
+)
 from frontends.pytorch.shape_env.translation import is_float, is_unbacked
 from frontends.pytorch.source_location import user_line
 from shapes.env import ShapeEnv

@@ -5,17 +5,29 @@
     >>> stride = TensorPropertySource(LocalSource("x"), TensorProperty.STRIDE, 0)
     >>> is_of_layout(stride), is_of_layout(TensorPropertySource(LocalSource("x"), TensorProperty.SIZE, 0))
     (True, False)
+
+Torch guards only the inner tensors of a wrapper, such as a jagged tensor, since its sizes and strides follow from them.
+But the number of rows has a symbol of its own: what a program has asked of it becomes the symbol's range, which no
+guard tests. Here outer sizes are guarded too; outer strides are products of sizes, and need no guard.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any, Final
 
 import sympy
-from torch._dynamo.source import TensorProperty, TensorPropertySource
-from torch.fx.experimental.symbolic_shapes import DimDynamic, StrictMinMaxConstraint
+from torch import SymInt
+from torch._dynamo.source import AttrSource, TensorProperty, TensorPropertySource
+from torch.fx.experimental.symbolic_shapes import (
+    DimDynamic,
+    StatefulSymbolicContext,
+    StrictMinMaxConstraint,
+    SubclassSymbolicContext,
+)
 from torch.utils._sympy.functions import Mod, PythonMod
+from torch.utils._sympy.singleton_int import SingletonInt
 
 ORDERS: Final = (sympy.Ge, sympy.Le, sympy.Gt, sympy.Lt)
 ENDS: Final = (-1, 0, 1, 2)
@@ -65,3 +77,45 @@ def least_value(val: Any, source: Any, named: dict[str, Any]) -> int | None:
 def is_size(source: Any) -> bool:
     """Return True if a source is a number of a tensor that is never negative."""
     return isinstance(source, TensorPropertySource) and source.prop in NEVER_NEGATIVE
+
+
+# ---------------------------------------------------------------------- wrappers
+
+
+def with_outer_sizes(
+    sources: Sequence[Any], contexts: Sequence[Any] | None
+) -> tuple[Sequence[Any] | None, tuple[str, ...]]:
+    """Torch's contexts of the inputs of a program, with outer sizes to be guarded, and the beginnings of guards that
+    follow: those on outer strides and offsets."""
+    made, derived = list(contexts or ()), list[str]()
+    for place, context in enumerate(made):
+        if not getattr(context, "track_outer_size_stride", True):
+            made[place] = dataclasses.replace(context, track_outer_size_stride=True)
+            name = getattr(sources[place], "name", sources[place])
+            derived += [f"{name}.stride()[", f"{name}.storage_offset() "]
+    return (made if derived else contexts), tuple(derived)
+
+
+def outer_offset(shapes: Any, source: Any, context: Any, value: Any, made: Any) -> Any:
+    """The offset of a tensor with a context, which torch has made a number of. That of a wrapper stays its `value`,
+    since torch would give it a storage for another one; that of a DTensor and that of its shard are one symbol."""
+    if not isinstance(context, SubclassSymbolicContext) or not context.track_outer_size_stride:
+        return made
+    local = context.inner_contexts.get("_local_tensor")
+    if not isinstance(local, StatefulSymbolicContext):
+        return value
+    own = TensorPropertySource(AttrSource(source, "_local_tensor"), TensorProperty.STORAGE_OFFSET)
+    symbols = local.shape_env_to_source_to_symbol_cache.setdefault(id(shapes), {})
+    symbols[own.name] = made.node.expr if isinstance(made, SymInt) else sympy.Integer(made)
+    return made
+
+
+def made_ragged(shapes: Any) -> set[sympy.Symbol]:
+    """The symbols of ragged axes that the program makes: no guard can read them, and which are the same follows from
+    the program."""
+    return {
+        symbol
+        for symbol, sources in shapes.var_to_sources.items()
+        if isinstance(shapes.backed_var_to_val.get(symbol), SingletonInt)
+        and any(source.is_ephemeral() for source in sources)
+    }

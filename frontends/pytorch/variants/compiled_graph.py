@@ -7,13 +7,21 @@
     ([tensor([2., 2., 2.])], [tensor([2., 2., 2., 2., 2.])], 1)
 
 The inputs of a graph are tensors and numbers in a flat sequence, and its guards are about nothing else. A graph that
-cannot be traced runs as it was captured, operator by operator, with a warning that says why.
+cannot be traced runs as it was captured, operator by operator, with a warning that says why. The cause of another
+variant is the guard of the closest one that the call fails:
+
+    >>> graph = CompiledGraph(lambda x: (x * 2 if x.shape[0] == 4 else x,), ["x"], None, backend="eager")
+    >>> for size in (4, 5):
+    ...     out = graph(torch.randn(size))
+    >>> print(graph.variants[1].cause)
+    guard `x.shape[0] == 4` fails at x.shape[0]=5 (...)
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,22 +29,28 @@ import torch
 
 from backends import named
 from backends.results import Aliased
-from frontends.pytorch.errors import TraceError, reason_of
+from frontends.pytorch.errors import ConstraintViolation, TraceError, reason_of
 from frontends.pytorch.graphs.form import in_graph
 from frontends.pytorch.recording.inputs import Dynamism
 from frontends.pytorch.running import Run
 from frontends.pytorch.tracing import trace
 from frontends.pytorch.variant import Variant
 from frontends.pytorch.variants.arguments import GraphArguments, intercepted, is_repeated
-from frontends.pytorch.variants.causes import cause_of, failed_guard
 from frontends.pytorch.variants.policy import Policy
 from shapes.errors import UndecidedGuard
+from shapes.guards.arguments import Source
 from shapes.guards.dispatch import Dispatch
+from solver.floats.ordinals import double
+from solver.terms.prop import Prop
 
 if TYPE_CHECKING:
     from frontends.pytorch.variants.native import Native
+    from shapes.guards.coverage import Ranges
+    from solver.decide.verdict import Verdict
 
 Call = Callable[[Sequence[Any]], Sequence[object]]
+FIRST: Final = "first call"
+"""The cause of a capture that is no recompilation."""
 log: Final = logging.getLogger("symshape")
 
 
@@ -257,3 +271,81 @@ def calling(variant: Variant, run: Run, arguments: GraphArguments) -> Call:
         return values
 
     return call
+
+
+def coverage(graphs: Sequence[CompiledGraph], ranges: Ranges | None) -> Verdict:
+    """Decide if some variant accepts all sizes in the ranges, for inputs of the kinds of the last traced call.
+
+    Raises:
+        ConstraintViolation: there is no variant.
+    """
+    found = [(arguments, dispatch) for graph in graphs for arguments, dispatch in graph.dispatches if dispatch.entries]
+    if not found:
+        raise ConstraintViolation("coverage() of a function that was never called: its arguments are unknown")
+    last, latest = found[-1]
+    alike: Dispatch[Any] = Dispatch(last.names, prologue=last.prologue())
+    for arguments, dispatch in found:
+        if (arguments.key, arguments.names) == (last.key, last.names):
+            for entry in dispatch.entries:
+                tests: dict[Source, Hashable] = dict(entry.tests.items())
+                alike.add(entry.check, entry.value, tests=tests)
+    return alike.coverage(ranges, tests=dict(latest.entries[-1].tests.items()))
+
+
+# ---------------------------------------------------------------------- causes
+
+
+def cause_of(dispatch: Dispatch[Any], values: Sequence[object]) -> tuple[str, Prop | None]:
+    """The failing test of the variant with the fewest of them, the latest one on ties, and the guard if it is one."""
+    given = dict(zip(dispatch.arguments, values))
+    failed = [dispatch.failed_tests(entry, given) for entry in dispatch.entries]
+    if not failed:
+        return "inputs of other kinds", None
+    closest = min(range(len(failed)), key=lambda place: (len(failed[place]), -place))
+    if failed[closest]:
+        changed = [f"{''.join(map(str, path))} is {actual}, was {wanted}" for path, actual, wanted in failed[closest]]
+        return "; ".join(changed), None
+    plan = dispatch.entries[closest].check.plan
+    outcome = plan.explain(given)
+    requirement, message = outcome.requirement, outcome.message
+    for name, value in outcome.values.items():
+        if any(str(path[0]).endswith("_bits") for path in plan.arguments.sources_of(name)):
+            message = message.replace(f"{name}={value}", f"{name}={double(value)}")
+    return message, None if requirement is None else requirement.prop
+
+
+def failed_guard(variants: Sequence[Variant], given: Mapping[str, object]) -> str:
+    """The first guard of the latest variant that these inputs fail; empty if none is known."""
+    for variant in reversed(variants):
+        values = {
+            symbol: value.shape[path[1]]
+            for each in variant.inputs
+            if isinstance(value := given.get(each.name), torch.Tensor) and value.dim() == each.rank
+            for symbol, path in each.symbols
+            if path[0] == ".shape" and isinstance(path[1], int)
+        }
+        for guard in variant.guards:
+            atoms = guard.prop.symbols
+            if all(atom.name in values for atom in atoms):
+                known = {atom: values[str(atom.name)] for atom in atoms}
+                if not guard.prop.evaluate(known):
+                    shown = guard.with_places(", ".join([f"{atom.name}={value}" for atom, value in known.items()]))
+                    where = "" if guard.origin is None else f" ({guard.origin})"
+                    return f"guard `{guard}` fails at {shown}{where}"
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Fallback:
+    """An eager fallback: the question whose recompile limit is exhausted, or empty, and the reason."""
+
+    question: str
+    reason: str
+
+
+def note(fallbacks: list[Fallback], fallback: Fallback, name: str) -> None:
+    """Add a fallback of a function, with a warning, unless one for its question or reason is known."""
+    if all((each.question or each.reason) != (fallback.question or fallback.reason) for each in fallbacks):
+        fallbacks.append(fallback)
+        how = "falls back to eager where no variant fits" if fallback.question else "runs as Python"
+        log.warning("%s %s: %s", name, how, fallback.reason)

@@ -26,7 +26,7 @@ from backends.loops.kernels import Kernel
 from backends.program.log import lines
 from frontends.pytorch.source_location import own_name
 from frontends.pytorch.variant import Variant
-from frontends.pytorch.variants.causes import Fallback
+from frontends.pytorch.variants.compiled_graph import Fallback
 from frontends.pytorch.variants.times import Times, operators_of
 from shapes.errors import sizes_text
 from shapes.origin import Origin

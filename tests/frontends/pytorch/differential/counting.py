@@ -22,8 +22,8 @@ from typing import Final
 import torch
 
 from frontends.pytorch import compile
+from frontends.pytorch.dynamo.graph_breaks import NO_OPERATORS
 from frontends.pytorch.dynamo.program import Program
-from frontends.pytorch.dynamo.skipped_frames import NO_OPERATORS
 from tests.frontends.pytorch.differential import comparing
 from tests.frontends.pytorch.differential.programs import PROGRAMS
 

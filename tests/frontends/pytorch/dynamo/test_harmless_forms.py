@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from frontends.pytorch import compile
-from frontends.pytorch.dynamo.code_facts import generators_in
+from frontends.pytorch.dynamo.captured_frame import generators_in
 from tests.frontends.pytorch.dynamo.calls import Made, did, plain
 
 no_entries = pytest.fixture(torch._dynamo.reset, autouse=True)

@@ -10,7 +10,7 @@ import torch
 from torch._dynamo.exc import UserError
 
 from frontends.pytorch import mark_dynamic, mark_maybe_dynamic, mark_static, mark_unbacked
-from frontends.pytorch.dynamo.frame_evaluation import after_failed_capture
+from frontends.pytorch.dynamo.capturing import after_failed_capture
 from frontends.pytorch.shape_env import UndecidedBranch
 from shapes.errors import SpecializedDynamic
 from tests.frontends.pytorch.dynamo.routes import ROUTES, Made, Route, agrees, branches, double, routes

@@ -29,7 +29,7 @@ from torch.utils._pytree import tree_leaves
 from frontends.pytorch import compile
 from frontends.pytorch.dynamo.backend import Graph
 from frontends.pytorch.dynamo.compiled import Compiled
-from frontends.pytorch.dynamo.skipped_frames import BREAKS, NO_OPERATORS, in_short
+from frontends.pytorch.dynamo.graph_breaks import BREAKS, NO_OPERATORS, in_short
 from tests.frontends.pytorch.observed import differences, numbers
 
 SIZES = (3, 5, 5, 2, 7, 4, 3)
