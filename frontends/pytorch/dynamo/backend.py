@@ -41,10 +41,10 @@ from frontends.pytorch.dynamo.graph_function import (
 )
 from frontends.pytorch.dynamo.graph_sizes import GraphSizes, read_off_tensors
 from frontends.pytorch.dynamo.parts import between_parts, changes_after_branch, in_parts
-from frontends.pytorch.dynamo.stated_sizes import SURVIVING, StatedSizes
 from frontends.pytorch.errors import GraphBreak, Unsupported, reason_of, refusal, rejected, unsupported
 from frontends.pytorch.shape_env.adapter import EngineShapeEnv
 from frontends.pytorch.shape_env.errors import UndecidedBranch
+from frontends.pytorch.shape_env.marking import SURVIVING, StatedSizes
 from frontends.pytorch.source_location import is_users
 from frontends.pytorch.variant import Variant
 from frontends.pytorch.variants.compiled_graph import FIRST, Call, CompiledGraph

@@ -23,15 +23,17 @@ begins and ends twice.
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 from weakref import ReferenceType, WeakKeyDictionary, finalize, ref
 
+import torch
 from torch._C._dynamo.eval_frame import get_eval_frame_callback, set_eval_frame
 from torch._dynamo import callback_handler, config, convert_frame
 from torch._dynamo.convert_frame import register_bytecode_hook
@@ -42,11 +44,10 @@ from torch.fx.experimental.symbolic_shapes import ConstraintViolationError, Guar
 
 from frontends.pytorch.dynamo.direct_calls import DIRECT, NUMBER, FailedGuard, closest
 from frontends.pytorch.dynamo.graph_breaks import breaks_after
-from frontends.pytorch.dynamo.stated_sizes import SETTINGS, StatedSizes
 from frontends.pytorch.errors import ConstraintViolation
 from frontends.pytorch.shape_env import installed
 from frontends.pytorch.shape_env.errors import Refused
-from frontends.pytorch.shape_env.marking import ViolatedConstraint
+from frontends.pytorch.shape_env.marking import StatedSizes, ViolatedConstraint
 from frontends.pytorch.source_location import is_users
 from frontends.pytorch.variants.compiled_graph import FIRST, Fallback, note
 from frontends.pytorch.variants.policy import Policy
@@ -54,7 +55,7 @@ from shapes.errors import ShapeError
 from shapes.reports.process import PROCESS
 
 if TYPE_CHECKING:
-    from frontends.pytorch.variants.times import Times
+    from frontends.pytorch.variants.report import Times
     from shapes.reports.report import Report
 
 COMPILES: Final = getattr(getattr(convert_frame, "_compile", None), "__code__", None)
@@ -67,6 +68,37 @@ FROM_THE_COMPILER: Final = (
 )
 """Errors that only the compiler raises, not a compiled program."""
 DONE: Final = "symshape_frames_restored"
+SETTINGS: Final = {
+    **dict.fromkeys(
+        (
+            # Dynamo's assumptions: modules get no hooks, parameters are not shared, a tensor's metadata is constant
+            # while it stays in its dictionary, functions' defaults are constant
+            *("skip_nnmodule_hook_guards", "skip_no_tensor_aliasing_guards_on_parameters"),
+            *("skip_tensor_guards_with_matching_dict_tags", "use_recursive_dict_tags_for_guards"),
+            *("assume_dunder_attributes_remain_unchanged", "skip_guards_on_constant_func_defaults"),
+            # an assertion raises another class of error
+            "rewrite_assert_with_torch_assert",
+            # calls of profilers beside every graph
+            "record_runtime_overhead",
+            # NumPy traced as torch returns arrays where NumPy returns scalars
+            "trace_numpy",
+        ),
+        False,
+    ),
+    **dict.fromkeys(
+        (
+            # numbers and sizes that data decide are symbols without hints
+            *("capture_scalar_outputs", "capture_dynamic_output_shape_ops"),
+            # gradients that the program computes
+            "trace_autograd_ops",
+            # an integer attribute that changes is a symbol
+            "allow_unspec_int_on_nn_module",
+            "allow_rnn",
+        ),
+        True,
+    ),
+}
+"""The settings with which Dynamo captures."""
 
 
 @dataclass(slots=True)
@@ -337,3 +369,12 @@ def run_once(frame: object, entry: object, state: object) -> ConvertFrameReturn:
 def leave() -> None:
     """End the first of the two evaluations; torch sets its callback again when this frame returns."""
     set_eval_frame(None)
+
+
+@contextmanager
+def varying(sources: Collection[str]) -> Iterator[None]:
+    """Make integers symbols of Dynamo inside of the block; `sources` are their names in its guards."""
+    known = torch.compiler.config.dynamic_sources
+    named = [f"{re.escape(each)}$" for each in sorted(sources)]
+    with torch.compiler.config.patch(dynamic_sources=",".join([known, *named] if known else named)):
+        yield

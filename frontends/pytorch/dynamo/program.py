@@ -34,23 +34,30 @@ from torch._dynamo.exc import SkipFrame
 
 from backends import named
 from frontends.pytorch.dynamo.backend import Graph, known_difference
-from frontends.pytorch.dynamo.capturing import after_failed_capture, asked_again, in_our_words, report_on
+from frontends.pytorch.dynamo.capturing import (
+    SETTINGS,
+    after_failed_capture,
+    asked_again,
+    in_our_words,
+    report_on,
+    varying,
+)
 from frontends.pytorch.dynamo.differences import difference_before, has_graph
 from frontends.pytorch.dynamo.direct_calls import MISSED, RESUMED, DirectCalls, direct_calls
 from frontends.pytorch.dynamo.graph_breaks import NO_OPERATORS, Break, NoOperators, breaks_after, noted
-from frontends.pytorch.dynamo.stated_sizes import SETTINGS, StatedSizes, varying
 from frontends.pytorch.errors import GraphBreak, refusal
 from frontends.pytorch.shape_env import UndecidedBranch, installed
+from frontends.pytorch.shape_env.marking import StatedSizes
 from frontends.pytorch.shape_env.ranks import Ranks
 from frontends.pytorch.source_location import own_name
 from frontends.pytorch.variant import Variant
 from frontends.pytorch.variants.arguments import intercepted
 from frontends.pytorch.variants.compiled_graph import Fallback, coverage, note
 from frontends.pytorch.variants.policy import Options, Policy, Setting, check_options
-from frontends.pytorch.variants.times import Times
 from shapes.reports.process import PROCESS
 
 if TYPE_CHECKING:
+    from frontends.pytorch.variants.report import Times
     from shapes.guards.coverage import Ranges
     from shapes.reports.report import Report
     from solver.decide.verdict import Verdict
@@ -372,6 +379,8 @@ class Program:
     @contextmanager
     def timed(self) -> Iterator[Times]:
         """Measure the calls inside of the `with` block; `report()` shows the last such measurement."""
+        from frontends.pytorch.variants.report import Times
+
         self.times = times = Times()
         self.entry, self.enter = None, functools.partial(times.call, self.called)
         with ExitStack() as stack:

@@ -10,7 +10,7 @@
     ((0, 2),)
 
 Autograd has a version counter for each storage, and rejects a backward that needs an overwritten tensor. So a run
-increments counters as eager torch does (`frontends.pytorch.running.counted`), and a trace leaves them unchanged.
+increments counters as eager torch does (`frontends.pytorch.variant.counted`), and a trace leaves them unchanged.
 """
 
 from __future__ import annotations

@@ -14,15 +14,18 @@ and relations, applied as a symbol is created, on every route: Dynamo, export an
     ...     out = torch.compile(lambda x: x * 2, backend=look)(torch.ones(1, 8))
     >>> type(seen[0][0]).__name__, seen[0][1]
     ('SymInt', 8)
+
+`StatedSizes` are the statements about one function: marks of tensors, relations, and a function given as `dynamic`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import sympy
+import torch
 from torch._dynamo.source import TensorProperty, TensorPropertySource
 from torch._dynamo.symbolic_convert import tls
 from torch.fx.experimental.symbolic_shapes import (
@@ -32,25 +35,33 @@ from torch.fx.experimental.symbolic_shapes import (
 )
 from torch.utils._sympy.numbers import int_oo
 from torch.utils._sympy.value_ranges import ValueRanges
+from torch.utils.weak import WeakTensorKeyDictionary
 
-from frontends.pytorch.errors import ConstraintViolation
+from frontends.pytorch.errors import ConstraintViolation, refusal
+from frontends.pytorch.recording.inputs import DYNAMIC, STATIC, Choice
 from frontends.pytorch.shape_env.errors import Refused
 from frontends.pytorch.shape_env.symbols import Symbols, shown, word
-from frontends.pytorch.variants.relations import names_in, violated
+from frontends.pytorch.source_location import origin
+from frontends.pytorch.variants.marks import marks_of
+from frontends.pytorch.variants.policy import Setting
+from frontends.pytorch.variants.relations import Relations, names_in, violated
+from shapes.accepted import is_truth
+from shapes.accepted import shown as in_short
 from shapes.size_names import places_of, with_places
 from solver.syntax.parser import parse
 
 if TYPE_CHECKING:
-    from frontends.pytorch.recording.inputs import Choice
     from frontends.pytorch.shape_env.ranks import Ranks
 
 INTEGER: Final = -1
 """The axis of an integer argument."""
 KINDS: Final = {"static": DimDynamic.STATIC, "dynamic": DimDynamic.DYNAMIC, "unbacked": DimDynamic.UNBACKED}
+SURVIVING: Final = WeakTensorKeyDictionary()
+"""Axes of tensors whose sizes were symbols before a graph break; the next graph is captured for these tensors."""
 PARAMETERS: Final = ("dynamic_dim", "constraint_dim", "positive", "do_not_specialize_zero_one", "symbolic_context")
 
 
-Marks = Callable[[str, object, int], "Choice | None"]
+Marks = Callable[[str, object, int], Choice | None]
 """Decides the treatment of a number of the arguments, from torch's name of the tensor or integer (`L['x']`), its value
 if it is at hand, and the axis; an integer has the axis -1."""
 
@@ -218,3 +229,58 @@ def value_at(source: Any) -> object:
         return tls.current_tx.output.resolve_source_value(source)
     except Exception:  # other routes, and sources that Dynamo makes up
         return None
+
+
+class StatedSizes:
+    """The statements about the sizes of one function.
+
+    Attributes:
+        relations: the stated relations; None if there are none.
+        policies: equal sizes are distinct symbols, from 0; what operators ask to save work adds no guard.
+    """
+
+    def __init__(self, dynamic: Setting, ranks: Ranks | None = None) -> None:
+        self.relations = Relations(dynamic) if isinstance(dynamic, Mapping) else None
+        self._function = dynamic if callable(dynamic) else None
+        self.policies = Policies(
+            specialize_zero_one=False,
+            duck_shape=False,
+            oblivious=True,
+            marks=self.choice,
+            relations=() if self.relations is None else self.relations.propositions,
+            arguments=() if self.relations is None else tuple(self.relations.statements),
+            ranks=ranks,
+        )
+
+    def choice(self, source: str, value: object, axis: int) -> Choice | None:
+        """The treatment of a number of the arguments, if that is stated."""
+        name = shown(source)
+        stated = None if self.relations is None else self.relations.choice(name, axis)
+        mark = marks_of(value).get(axis) if isinstance(value, torch.Tensor) else None
+        if mark is not None and stated is not None and mark.choice.kind != stated.kind:
+            what = f"{name}: {mark.text}, but a relation is stated for size({axis})"
+            raise ViolatedConstraint(refusal(what, "the mark or the relation", mark.place))
+        if stated is not None:
+            return stated
+        if mark is not None:
+            return mark.choice
+        if isinstance(value, torch.Tensor) and axis in SURVIVING.get(value, ()):
+            return DYNAMIC
+        size = value.shape[axis] if isinstance(value, torch.Tensor) else value
+        if self._function is None or not isinstance(size, int):
+            return None
+        choice: object = self._function(name, axis, size)
+        if not (choice is None or isinstance(choice, Choice | int) or is_truth(choice)):
+            what = f"dynamic= gave {in_short(choice)} for {name}: expected True, False or a Choice"
+            raise ViolatedConstraint(refusal(what, "a function of name, axis and size that gives one of these", None))
+        return choice if isinstance(choice, Choice) else DYNAMIC if choice else STATIC
+
+    def check(self, given: Mapping[str, object]) -> None:
+        """Check the sizes of a call, whose arguments are given by name, against the relations.
+
+        Raises:
+            ConstraintViolation: a size violates one.
+        """
+        if self.relations is not None:
+            tensors = {name: value for name, value in given.items() if isinstance(value, torch.Tensor)}
+            self.relations.check({name: tuple(tensor.shape) for name, tensor in tensors.items()}, origin())

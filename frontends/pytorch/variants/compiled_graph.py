@@ -32,9 +32,8 @@ from backends.results import Aliased
 from frontends.pytorch.errors import ConstraintViolation, TraceError, reason_of
 from frontends.pytorch.graphs.form import in_graph
 from frontends.pytorch.recording.inputs import Dynamism
-from frontends.pytorch.running import Run
 from frontends.pytorch.tracing import trace
-from frontends.pytorch.variant import Variant
+from frontends.pytorch.variant import Run, Variant
 from frontends.pytorch.variants.arguments import GraphArguments, intercepted, is_repeated
 from frontends.pytorch.variants.policy import Policy
 from shapes.errors import UndecidedGuard

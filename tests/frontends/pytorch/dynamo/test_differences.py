@@ -17,8 +17,8 @@ import torch
 from torch._dynamo import config
 
 from frontends.pytorch import compile
+from frontends.pytorch.dynamo.capturing import SETTINGS
 from frontends.pytorch.dynamo.differences import DIFFERENCES, DIVIDED
-from frontends.pytorch.dynamo.stated_sizes import SETTINGS
 from frontends.pytorch.errors import GraphBreak
 from tests.frontends.pytorch.dynamo.calls import Made, did, plain
 

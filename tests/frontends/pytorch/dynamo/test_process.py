@@ -70,7 +70,7 @@ def pause():
     looked.wait()
 
 from frontends.pytorch.variants import compiled_graph
-traced, choice = compiled_graph.trace, frontends.pytorch.dynamo.stated_sizes.StatedSizes.choice
+traced, choice = compiled_graph.trace, frontends.pytorch.shape_env.marking.StatedSizes.choice
 
 def tracing(*args, **kwargs):
     pause()
@@ -81,7 +81,7 @@ def choosing(*args):
     return choice(*args)
 
 compiled_graph.trace = tracing
-frontends.pytorch.dynamo.stated_sizes.StatedSizes.choice = choosing
+frontends.pytorch.shape_env.marking.StatedSizes.choice = choosing
 x = torch.ones(5)
 wanted = program(x)
 for compiled in (

@@ -7,7 +7,7 @@ import torch
 
 from backends import cpu
 from frontends.pytorch import compile, trace
-from frontends.pytorch.running import running
+from frontends.pytorch.variant import running
 
 PROGRAMS = {
     "a row is added to all": lambda x: x.add_(x[0]),
