@@ -35,7 +35,7 @@ from torch._dynamo import eval_frame, trace_rules
 from torch._dynamo.variables import UserFunctionVariable
 from torch.nn.modules import module as modules
 
-from frontends.pytorch.shape_env.symbols import shown
+from frontends.pytorch.shape_env.translation import shown
 
 MISSED: Final = object()
 """The result if no entry accepts the call."""

@@ -31,7 +31,7 @@ from torch._dynamo.source import TensorProperty, TensorPropertySource
 
 from frontends.pytorch.recording.inputs import STATIC, Choice, Dynamism, Input
 from frontends.pytorch.shape_env import EngineShapeEnv
-from frontends.pytorch.shape_env.symbols import word
+from frontends.pytorch.shape_env.translation import word
 from shapes.env import ShapeEnv
 from shapes.environment.symbols import RESERVED
 from shapes.errors import ShapeError

@@ -16,7 +16,6 @@ one. Each of Dynamo's graphs is a `CompiledGraph` with variants of ours.
 from __future__ import annotations
 
 import functools
-import logging
 import operator
 import re
 import sys
@@ -67,12 +66,6 @@ INTEGER: Final = re.compile(r"^(?P<source>[GL]\[[^,:\s]*) == -?\d+ fails$")
 """A failed guard on an integer."""
 NO_STRIDES: Final = "a tensor without strides, as a nested one of the strided layout"
 JAGGED: Final = "make it with layout=torch.jagged"
-log: Final = logging.getLogger("symshape")
-
-
-def makes_parameters(fn: object) -> bool:
-    """Return True if a module has lazy parameters, which the first call makes."""
-    return isinstance(fn, torch.nn.Module) and any(map(torch.nn.parameter.is_lazy, fn.parameters()))
 
 
 class Program:
@@ -145,7 +138,8 @@ class Program:
                 raise GraphBreak(refusal(NO_STRIDES, JAGGED, None))
             self._note("", NO_STRIDES)
             return self.fn(*args, **kwargs)
-        if intercepted() or makes_parameters(self.fn) or self._question(args, kwargs):
+        parameters = self.fn.parameters() if isinstance(self.fn, torch.nn.Module) else ()
+        if intercepted() or any(map(torch.nn.parameter.is_lazy, parameters)) or self._question(args, kwargs):
             # operators are redefined, sizes of parameters are not known yet, or the recompile limit is exhausted
             return self.fn(*args, **kwargs)
         count, reasons = len(self.graphs), list[str]()

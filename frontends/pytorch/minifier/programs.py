@@ -34,7 +34,7 @@ from torch.utils._pytree import tree_flatten, tree_unflatten
 
 from frontends.pytorch.errors import rejected
 from frontends.pytorch.recording.inputs import Choice
-from frontends.pytorch.variants.marks import ATTRIBUTE, Mark, marks_of
+from frontends.pytorch.variants.statements import ATTRIBUTE, Mark, marks_of
 
 aten: Final = torch.ops.aten
 SIZES: Final[Mapping[object, str]] = {

@@ -37,7 +37,6 @@ from frontends.pytorch.shape_env.comparing import Comparison
 from frontends.pytorch.shape_env.data_sizes import DataSizes
 from frontends.pytorch.shape_env.errors import SpecializedMark, UndecidedBranch, advise, undecided
 from frontends.pytorch.shape_env.marking import PARAMETERS, TORCHS, Marking, Policies
-from frontends.pytorch.shape_env.symbols import Symbols, whole
 from frontends.pytorch.shape_env.tensor_sources import (
     is_offset,
     is_size,
@@ -47,7 +46,7 @@ from frontends.pytorch.shape_env.tensor_sources import (
     takes_fallback,
     with_outer_sizes,
 )
-from frontends.pytorch.shape_env.translation import is_float, is_unbacked
+from frontends.pytorch.shape_env.translation import Symbols, is_float, is_unbacked, whole
 from frontends.pytorch.source_location import user_line
 from shapes.env import ShapeEnv
 from shapes.environment.events import Guarded

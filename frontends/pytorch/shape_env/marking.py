@@ -40,11 +40,10 @@ from torch.utils.weak import WeakTensorKeyDictionary
 from frontends.pytorch.errors import ConstraintViolation, refusal
 from frontends.pytorch.recording.inputs import DYNAMIC, STATIC, Choice
 from frontends.pytorch.shape_env.errors import Refused
-from frontends.pytorch.shape_env.symbols import Symbols, shown, word
+from frontends.pytorch.shape_env.translation import Symbols, shown, word
 from frontends.pytorch.source_location import origin
-from frontends.pytorch.variants.marks import marks_of
 from frontends.pytorch.variants.policy import Setting
-from frontends.pytorch.variants.relations import Relations, names_in, violated
+from frontends.pytorch.variants.statements import Relations, marks_of, names_in, violated
 from shapes.accepted import is_truth
 from shapes.accepted import shown as in_short
 from shapes.size_names import places_of, with_places

@@ -17,7 +17,7 @@ from backends.decisions.costs import Expected
 from backends.decisions.questions import KINDS
 from frontends.pytorch.errors import ConstraintViolation, rejected
 from frontends.pytorch.recording.inputs import Dynamic
-from frontends.pytorch.variants.relations import Statement
+from frontends.pytorch.variants.statements import Statement
 from shapes.accepted import did_you_mean, is_truth, shown
 
 OF_OBJECT: Final = re.compile(r"\w+\(")

@@ -22,7 +22,7 @@ from frontends.pytorch import (
     one_of,
     trace,
 )
-from frontends.pytorch.variants.marks import marks_of
+from frontends.pytorch.variants.statements import marks_of
 from shapes import ShapeError
 
 

@@ -1,4 +1,4 @@
-"""Relations between the sizes of arguments, stated by the caller, checked and used.
+"""Callers' statements about sizes: marks of tensors, and relations between the sizes of arguments.
 
     >>> import torch
     >>> from frontends.pytorch import compile, dims, one_of
@@ -14,22 +14,32 @@
     ...
 
 A relation is an expression over named sizes, as text or Python. It is assumed in the trace, so that branches on it need
-no guard, and checked at every call.
+no guard, and checked at every call. Marks are read when a function is traced for the tensor; an existing variant that
+accepts it is used unchanged:
+
+    >>> from frontends.pytorch import mark_dynamic
+    >>> f = compile(lambda x: x * 2)
+    >>> x = torch.randn(3, 8)
+    >>> mark_dynamic(x, 0, lo=1, hi=64)
+    >>> f(x).shape, f(torch.randn(64, 8)).shape, len(f.variants)
+    (torch.Size([3, 8]), torch.Size([64, 8]), 1)
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partialmethod
 from keyword import iskeyword
 from typing import Final, TypeAlias
 
+import torch
+
 from frontends.pytorch.errors import ConstraintViolation, refusal, rejected
 from frontends.pytorch.recording.inputs import Choice
 from frontends.pytorch.source_location import origin
-from shapes.accepted import did_you_mean, shown, whole_number
+from shapes.accepted import did_you_mean, is_truth, shown, whole_number
 from shapes.env import ShapeEnv
 from shapes.environment.symbols import RESERVED
 from shapes.errors import Contradiction, ShapeError
@@ -38,6 +48,7 @@ from solver.terms.expr import Expr
 
 NAME: Final = re.compile(r"[A-Za-z_]\w*")
 WORDS: Final = RESERVED | {"and", "or", "not"}
+ATTRIBUTE: Final = "marked_sizes"
 FIX: Final = "state what holds for every call, or leave the dimension out (None)"
 
 
@@ -86,23 +97,21 @@ Statements: TypeAlias = Mapping[str, Sequence[Statement]]
 
 def dims(*names: str, lo: int = 1, hi: int | None = None, where: str | Sequence[str] = ()) -> tuple[Dim, ...]:
     """Named sizes between `lo` and `hi`; `where` are conditions over them, such as "s % 16 == 0"."""
-    def wrong(what: str, fix: str) -> ConstraintViolation:
-        return ConstraintViolation(refusal(f"dims({', '.join(map(shown, names))}{what}", fix, origin()))
-
+    call = f"dims({', '.join(map(shown, names))}"
     if not names or not all(isinstance(name, str) for name in names):
-        raise wrong(")", 'names, as in dims("b", "s")')
+        rejected(f"{call})", 'names, as in dims("b", "s")')
     words = [word for name in names for word in re.split(r"[\s,]+", name.strip())]
     if len(words) != len(set(words)) or not all(map(_is_name, words)):
-        raise wrong(")", "names that differ, and are no words of the language")
+        rejected(f"{call})", "names that differ, and are no words of the language")
     try:
         lo = whole_number("lo", lo, "a size")
         hi = None if hi is None else whole_number("hi", hi, "a size, or None")
     except ShapeError as error:
-        raise wrong(f", ...): {error}", "lo=1, say, the least size") from None
+        raise ConstraintViolation(refusal(f"{call}, ...): {error}", "lo=1, say, the least size", origin())) from None
     if lo < 0 or hi is not None and lo > hi:
-        raise wrong(f", lo={lo}, hi={hi}): no size lies between", "a least and a greatest size")
+        rejected(f"{call}, lo={lo}, hi={hi}): no size lies between", "a least and a greatest size")
     if not isinstance(where, str | list | tuple) or not all(isinstance(each, str) for each in where):
-        raise wrong(f", where={shown(where)})", 'conditions as text, as in where="s % 16 == 0"')
+        rejected(f"{call}, where={shown(where)})", 'conditions as text, as in where="s % 16 == 0"')
     conditions = (where,) if isinstance(where, str) else tuple(where)
     return tuple([Dim(word, (), lo, hi, conditions) for word in words])
 
@@ -283,3 +292,83 @@ def environment(words: Iterable[str]) -> ShapeEnv:
 def substituted(text: str, meaning: Mapping[str, str]) -> str:
     """An expression with its names replaced."""
     return NAME.sub(lambda match: meaning.get(match[0], match[0]), text)
+
+
+# ---------------------------------------------------------------------- marks
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A mark with its source location."""
+
+    choice: Choice
+    text: str
+    place: Origin | None
+
+
+def mark_dynamic(
+    x: torch.Tensor, dim: int | Sequence[int], lo: int | None = None, hi: int | None = None, *, strict: bool = True
+) -> None:
+    """Make these sizes symbols between `lo` and `hi`; with `strict`, specializing one is an error.
+
+    Raises:
+        ConstraintViolation: the size is out of bounds, or has another mark.
+    """
+    _mark(x, dim, Choice("dynamic", lo, hi, strict), "mark_dynamic")
+
+
+def mark_maybe_dynamic(x: torch.Tensor, dim: int | Sequence[int]) -> None:
+    """Make these sizes symbols, unless the program specializes them."""
+    _mark(x, dim, Choice("dynamic"), "mark_maybe_dynamic")
+
+
+def mark_static(x: torch.Tensor, dim: int | Sequence[int] | None = None) -> None:
+    """Make these sizes, or all, constants."""
+    every = range(x.dim()) if isinstance(x, torch.Tensor) else ()
+    _mark(x, every if dim is None else dim, Choice("static"), "mark_static")
+
+
+def mark_unbacked(x: torch.Tensor, dim: int | Sequence[int], lo: int | None = None, hi: int | None = None) -> None:
+    """Make these sizes unbacked symbols: an undecided branch on one is an error, never a guard."""
+    _mark(x, dim, Choice("unbacked", lo, hi), "mark_unbacked")
+
+
+def marks_of(x: torch.Tensor) -> dict[int, Mark]:
+    """The marks of a tensor, by axis."""
+    return getattr(x, ATTRIBUTE, {})
+
+
+def _mark(x: torch.Tensor, dims: int | Sequence[int], choice: Choice, function: str) -> None:
+    if not isinstance(x, torch.Tensor):
+        rejected(f"{function}({shown(x)}, ...): expected a tensor", "the tensor itself, not what holds it")
+    asked: object = dims
+    several = list(asked) if isinstance(asked, Iterable) and not isinstance(asked, str) else [asked]
+    try:
+        numbers = [whole_number("dim", dim, "a dimension, or several") for dim in several]
+        low = None if choice.lo is None else whole_number("lo", choice.lo, "a size, or None")
+        high = None if choice.hi is None else whole_number("hi", choice.hi, "a size, or None")
+    except ShapeError as error:
+        what = f"{function}(...): {error}"
+        raise ConstraintViolation(refusal(what, f"{function}(x, 0), say", origin())) from None
+    if not is_truth(choice.strict):
+        what = f"{function}(...): strict={shown(choice.strict)}: expected True or False"
+        rejected(what, "strict=False, or leave it out")
+    choice = replace(choice, lo=low, hi=high)
+    marks = dict(marks_of(x))
+    for dim in numbers:
+        if not -x.dim() <= dim < x.dim():
+            rejected(f"{function}(dim={dim}): the tensor has {x.dim()} dimensions", "a dimension that it has")
+        axis, size = dim % x.dim(), x.shape[dim]
+        lo, hi = choice.lo, choice.hi
+        bounds = ", ".join([f"{label}={bound}" for label, bound in (("lo", lo), ("hi", hi)) if bound is not None])
+        given = f"{', '.join([f'dim={dim}', bounds] if bounds else [f'dim={dim}'])})"
+        if lo is not None and hi is not None and lo > hi:
+            rejected(f"{function}({given}: no size lies between", f"lo={hi}, hi={lo}")
+        if (lo is not None and size < lo) or (hi is not None and size > hi):
+            rejected(f"{function}({given}: the size is {size}", "bounds that hold for every tensor that you pass")
+        known = marks.get(axis)
+        if known is not None and known.choice.kind != choice.kind:
+            where = f" ({known.place})" if known.place is not None else ""
+            rejected(f"{function}({given}: it is marked otherwise by {known.text}{where}", "one of the two marks")
+        marks[axis] = Mark(choice, f"{function}({given}", origin())
+    setattr(x, ATTRIBUTE, marks)
