@@ -202,24 +202,19 @@ class Captures:
         found = under_way()
         return found if found is not None and self.wrapper(found.get("compiler_fn")) is not None else None
 
-    def refuse(self, reason: str) -> NoReturn:
-        """Make Dynamo run the frame of a graph as Python."""
-        self._left_to_python(reason)
-        raise SkipFrame(reason)
-
-    def _left_to_python(self, reason: str) -> None:
-        """Note a frame that runs as Python."""
+    def refuse(self, reason: str, error: Exception | None = None) -> NoReturn:
+        """Make Dynamo run a frame as Python, by this error if given."""
         compilation = under_way()
         assert compilation is not None
         fallbacks = self.captured(self.wrapper(compilation["compiler_fn"])).fallbacks
         note(fallbacks, Fallback("", reason), compilation["code"].co_name)
+        raise error or SkipFrame(reason)
 
     def _transformed(self, code: CodeType, transformed: CodeType) -> None:
         """Refuse a frame that Dynamo has transformed, if it differs from eager."""
         reason = self.difference(code, transformed)
         if reason:
-            self._left_to_python(reason)
-            raise Unsupported(reason, "known_difference")
+            self.refuse(reason, Unsupported(reason, "known_difference"))
 
     def captured(self, wrapper: object) -> Captured:
         """The captures for a wrapper."""

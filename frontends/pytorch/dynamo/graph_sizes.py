@@ -29,7 +29,7 @@ import sympy
 import torch
 from torch._dynamo.source import TensorProperty, TensorPropertySource
 
-from frontends.pytorch.recording.inputs import STATIC, Choice, Dynamism, Input
+from frontends.pytorch.recording.inputs import DYNAMIC, STATIC, Choice, Dynamism, Input
 from frontends.pytorch.shape_env import EngineShapeEnv
 from frontends.pytorch.shape_env.translation import word
 from shapes.env import ShapeEnv
@@ -82,30 +82,19 @@ class GraphSizes(Dynamism):
         expression = self.expressions.get((name, axis))
         if expression is None or expression.is_number:
             return STATIC
-        lo, hi = self._range(expression) if expression.is_Symbol else (None, None)
-        return Choice("dynamic", lo=lo, hi=hi, strict=self._is_strict(name, axis))
+        if not isinstance(self._shapes, EngineShapeEnv):
+            return DYNAMIC
+        symbols, known = self._shapes.symbols, self._shapes.engine.symbols
+        marked = [source for source, choice in symbols.choices.items() if choice.strict]
+        ours = symbols.ours.get(expression)
+        declared = [known[atom] for atom in ours.symbols if atom in known] if ours is not None else []
+        # a lower bound of 0 for sizes is none, as empty tensors have variants
+        lo, hi = (declared[0].lo or None, declared[0].hi) if declared else (None, None)
+        # no variant makes a size with a strict mark a constant
+        return Choice("dynamic", lo, hi, strict=(name, axis) in map(self._places.get, marked))
 
     def is_varying(self, name: str, value: float) -> bool:
         return math.isfinite(value)
-
-    def _is_strict(self, name: str, axis: int) -> bool:
-        """Return True if a size has a strict mark, so that no variant makes it a constant."""
-        if not isinstance(self._shapes, EngineShapeEnv):
-            return False
-        choices = self._shapes.symbols.choices.items()
-        return any(choice.strict and self._places.get(source) == (name, axis) for source, choice in choices)
-
-    def _range(self, symbol: sympy.Expr) -> tuple[int | None, int | None]:
-        """The declared range of a symbol.
-
-        A lower bound of 0 for sizes is none, as empty tensors have variants.
-        """
-        if not isinstance(self._shapes, EngineShapeEnv):
-            return None, None
-        ours = self._shapes.symbols.ours.get(symbol)
-        known = self._shapes.engine.symbols
-        declared = [known[atom] for atom in ours.symbols if atom in known] if ours is not None else []
-        return (declared[0].lo or None, declared[0].hi) if declared else (None, None)
 
     def settle(self, env: ShapeEnv, inputs: Sequence[Input]) -> None:
         """Commit to the guards under which Dynamo has read the program, with the lines that asked.

@@ -110,7 +110,10 @@ class DataSizes:
             self._results.clear()
         try:
             is_whole = self._is_read and self.depth == 0
-            operation = Operation(func, *self._arguments(args, kwargs), None) if is_whole else None
+            operation = None
+            if is_whole:
+                named = {name: self._argument(value) for name, value in kwargs.items()}
+                operation = Operation(func, tuple(self._argument(args)), named, None)
             if func in SIZED:
                 self._sized(func, args, kwargs, output)
             if operation is not None:
@@ -131,10 +134,6 @@ class DataSizes:
         return any(isinstance(node.target, HigherOrderOperator) for node in more)
 
     # ------------------------------------------------------------------ in our terms
-
-    def _arguments(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        named = {name: self._argument(value) for name, value in kwargs.items()}
-        return tuple([self._argument(each) for each in args]), named
 
     def _argument(self, value: Any) -> Any:
         if isinstance(value, torch.Tensor):
