@@ -287,19 +287,11 @@ def _by_kernels(
         hosts = first, backwards[0]
     otherwise = cache(lambda: _eagerly(variant))
     if form.changed:
-        return Running(_unless_overlapping(form, run, otherwise), hosts)
+        # a mutated argument may overlap another one
+        return Running(lambda tensors: (otherwise() if form.overlaps(tensors) else run)(tensors), hosts)
     random = any(map(is_random, form.operations))
     run = run if random else _unless_unreadable(run, otherwise)
     return Running(run, hosts, is_plain=variant.joint is None and not variant.written, draws=random)
-
-
-def _unless_overlapping(form: Form, program: Run, otherwise: Callable[[], Run]) -> Run:
-    """The program; the original graph if a mutated argument overlaps another one."""
-
-    def run(tensors: Sequence[object]) -> Sequence[object]:
-        return (otherwise() if form.overlaps(tensors) else program)(tensors)
-
-    return run
 
 
 def _unless_unreadable(program: Run, otherwise: Callable[[], Run]) -> Run:

@@ -109,17 +109,13 @@ def unobserved(run: Callable[..., Any]) -> Callable[..., Any]:
     They change no operator, but a trace is refused under any mode."""
 
     def call(*args: Any) -> Any:
-        if torch._C._len_torch_dispatch_stack() and all(map(only_watches, _get_current_dispatch_mode_stack())):
+        modes = _get_current_dispatch_mode_stack() if torch._C._len_torch_dispatch_stack() else ()
+        if modes and all(type(mode).__module__ == WATCHING for mode in modes):
             with _disable_current_modes():
                 return run(*args)
         return run(*args)
 
     return call
-
-
-def only_watches(mode: object) -> bool:
-    """Return True for a mode by which AOTAutograd only watches a call."""
-    return type(mode).__module__ == WATCHING
 
 
 def is_nested_size(size: object) -> bool:

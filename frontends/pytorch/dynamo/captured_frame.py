@@ -53,7 +53,7 @@ class CapturedFrame:
         module: the graph.
         breaks: True if a graph break ends it.
         tracked: the objects of the program that the frame reads or changes, with Dynamo's variables for them.
-            codes: the program's code that was traced, the frame's first.
+        codes: the program's code that was traced, the frame's first.
         changed: the ids of the caller's objects that the frame changes.
         met: the objects that the frame reads, changes or makes, also those of which nothing is left.
         live: the variables that the code after the graph reads.
@@ -95,7 +95,11 @@ class CapturedFrame:
         before = [code for code, after in itertools.pairwise(traced) if after is wrapper and has_cache]
         memoized = [code for code in before if code.co_name not in COMPREHENSIONS]
         codes = list(dict.fromkeys([code for code in traced if is_users(code.co_filename)]))
-        end = ended_at(translator.output.root_tx) if breaks else None
+        root = translator.output.root_tx
+        place = root.current_instruction.positions
+        # the start of the line where torch has no column
+        column = None if place is None or place.lineno != root.lineno else place.col_offset
+        end = (root.lineno, column or 0) if breaks else None
         return cls(module, breaks, tracked, codes, changed, list(effects.keepalive), live, memoized, end)
 
     @property
@@ -132,13 +136,6 @@ class CapturedFrame:
             elif isinstance(variable, variables.ConstDictVariable):
                 waiting += variable.items.values()
         return found
-
-
-def ended_at(translator: Any) -> Start:
-    """The line and column of the instruction that Dynamo reads; the start of the line where torch has no column."""
-    place = translator.current_instruction.positions
-    column = None if place is None or place.lineno != translator.lineno else place.col_offset
-    return translator.lineno, column or 0
 
 
 def without_trial() -> None:

@@ -104,7 +104,8 @@ def in_parts(
             parts.append([])
     names = [str(branch.target) for branch in branches]
     for place, part in enumerate(parts):
-        if any(map(reads_a_tensor, part)):
+        read = [each.meta.get("example_value") for node in part for each in node.all_input_nodes]
+        if any(isinstance(value, torch.Tensor) for value in read):
             name = f"part_{place}"
             separated(whole, part, name)
             names.append(name)
@@ -140,7 +141,3 @@ def replaced(whole: torch.fx.GraphModule, name: str, call: Callable[..., Any]) -
     """Make a graph call a function in the place of a submodule."""
     delattr(whole, name)
     setattr(whole, name, call)
-
-
-def reads_a_tensor(node: torch.fx.Node) -> bool:
-    return any(isinstance(each.meta.get("example_value"), torch.Tensor) for each in node.all_input_nodes)

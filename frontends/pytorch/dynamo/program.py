@@ -22,7 +22,7 @@ import sys
 import weakref
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from types import CellType, CodeType, FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
@@ -301,16 +301,31 @@ class Program:
 
     @functools.cached_property
     def _context(self) -> Any:
-        """The context that compiles functions by torch, with this program as the backend."""
+        """The context that compiles functions by torch, with this program as the backend, whose functions Dynamo keeps
+        for the lifetime of the process."""
+        holder = weakref.ref(self)
+
+        def symshape(module: torch.fx.GraphModule, inputs: Sequence[object]) -> Callable[..., object]:
+            program = holder()
+            return module.forward if program is None else program.captured(module, inputs)
+
         context = torch._dynamo.optimize(
-            backend_of(self),
+            symshape,
             nopython=self.fullgraph,
             dynamic=self.dynamic if isinstance(self.dynamic, bool) else None,
             recompile_limit=self.policy.variants,
             isolate_recompiles=True,
         )
-        # Dynamo captures in calls, also functions that this one calls after a graph break
-        context.callback = with_settings(context.callback, weakref.ref(self))
+        callback = context.callback
+
+        @functools.wraps(callback)
+        def captures(*args: Any, **kwargs: Any) -> Any:
+            # Dynamo captures in calls, also functions that this one calls after a graph break
+            program = holder()
+            with nullcontext() if program is None else program.settings():
+                return callback(*args, **kwargs)
+
+        context.callback = captures
         return context
 
     @functools.cached_property
@@ -390,28 +405,3 @@ class Program:
         """Decide if some variant accepts all sizes in the ranges (by input, as in "x.shape[0]"; 0 and up where none is
         given): Always, or sizes that no variant accepts (`false_at`)."""
         return coverage([graph.compiled for graph in self.graphs if graph.compiled is not None], ranges)
-
-
-def backend_of(program: Program) -> Callable[..., Callable[..., object]]:
-    """The backend that Dynamo calls for each graph. Dynamo keeps it for the lifetime of the process."""
-    holder = weakref.ref(program)
-
-    def symshape(module: torch.fx.GraphModule, inputs: Sequence[object]) -> Callable[..., object]:
-        found = holder()
-        return module.forward if found is None else found.captured(module, inputs)
-
-    return symshape
-
-
-def with_settings(callback: Callable[..., Any], holder: weakref.ReferenceType[Program]) -> Callable[..., Any]:
-    """Torch's callback for a frame that is to be captured, under the settings of a program."""
-
-    @functools.wraps(callback)
-    def captures(*args: Any, **kwargs: Any) -> Any:
-        program = holder()
-        if program is None:
-            return callback(*args, **kwargs)
-        with program.settings():
-            return callback(*args, **kwargs)
-
-    return captures

@@ -101,7 +101,8 @@ def dims(*names: str, lo: int = 1, hi: int | None = None, where: str | Sequence[
     if not names or not all(isinstance(name, str) for name in names):
         rejected(f"{call})", 'names, as in dims("b", "s")')
     words = [word for name in names for word in re.split(r"[\s,]+", name.strip())]
-    if len(words) != len(set(words)) or not all(map(_is_name, words)):
+    are_names = all(NAME.fullmatch(word) and word not in RESERVED and not iskeyword(word) for word in words)
+    if len(words) != len(set(words)) or not are_names:
         rejected(f"{call})", "names that differ, and are no words of the language")
     try:
         lo = whole_number("lo", lo, "a size")
@@ -114,10 +115,6 @@ def dims(*names: str, lo: int = 1, hi: int | None = None, where: str | Sequence[
         rejected(f"{call}, where={shown(where)})", 'conditions as text, as in where="s % 16 == 0"')
     conditions = (where,) if isinstance(where, str) else tuple(where)
     return tuple([Dim(word, (), lo, hi, conditions) for word in words])
-
-
-def _is_name(word: str) -> bool:
-    return NAME.fullmatch(word) is not None and word not in RESERVED and not iskeyword(word)
 
 
 def one_of(*values: int) -> OneOf:
