@@ -290,22 +290,22 @@ def _by_kernels(
         # a mutated argument may overlap another one
         return Running(lambda tensors: (otherwise() if form.overlaps(tensors) else run)(tensors), hosts)
     random = any(map(is_random, form.operations))
-    run = run if random else _unless_unreadable(run, otherwise)
+    # memory may not hold a tensor's values, as of `x.conj().imag`: then the original graph runs
+    run = run if random else unless(Unreadable, run, otherwise)
     return Running(run, hosts, is_plain=variant.joint is None and not variant.written, draws=random)
 
 
-def _unless_unreadable(program: Run, otherwise: Callable[[], Run]) -> Run:
-    """The program; the original graph for tensors whose memory does not hold their values, such as `x.conj().imag`. The
-    program has had no visible effect by then."""
+def unless(error: type[Exception], run: Run, otherwise: Callable[[], Run]) -> Run:
+    """A run; another one where it raises this error, before it has had a visible effect."""
 
-    def run(tensors: Sequence[object]) -> Sequence[object]:
+    def call(tensors: Sequence[object]) -> Sequence[object]:
         try:
-            return program(tensors)
-        except Unreadable:
+            return run(tensors)
+        except error:
             pass
         return otherwise()(tensors)
 
-    return run
+    return call
 
 
 def _host(

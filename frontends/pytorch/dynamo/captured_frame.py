@@ -111,12 +111,12 @@ class CapturedFrame:
 
     def global_reads(self, name: str, harmless: Collection[int] = ()) -> Iterator[Origin]:
         """The places that read a global or a builtin, but for calls with a harmless number of arguments."""
-        return itertools.chain(*[global_reads(code, name, harmless) for code in self.codes])
+        return itertools.chain(*[reads(code, GLOBALS, name, harmless) for code in self.codes])
 
     def attribute_reads(self, name: str, before: Start | None = None) -> Iterator[Origin]:
         """The places that read an attribute; of the frame's own code all, or those before a line and column."""
         ends = [before, *[None] * len(self.codes)]
-        return itertools.chain(*[attribute_reads(code, name, end) for code, end in zip(self.codes, ends)])
+        return itertools.chain(*[reads(code, ATTRIBUTES, name, before=end) for code, end in zip(self.codes, ends)])
 
     def alive(self, kinds: type | tuple[type, ...]) -> list[Any]:
         """The variables of some kinds that the code after a graph reads, also those inside of containers."""
@@ -190,16 +190,6 @@ def reads(
             if each.opname in kinds and each.argval == name and (before is None or started(each) < before):
                 if not harmless or arguments(code, each) not in harmless:
                     yield Origin.of_instruction(code, each.offset)
-
-
-def global_reads(code: CodeType, name: str, harmless: Collection[int] = ()) -> Iterator[Origin]:
-    """The places that read a global or a builtin, but for calls with a harmless number of arguments."""
-    return reads(code, GLOBALS, name, harmless)
-
-
-def attribute_reads(code: CodeType, name: str, before: Start | None = None) -> Iterator[Origin]:
-    """The places that read an attribute, all or those before a line and column."""
-    return reads(code, ATTRIBUTES, name, before=before)
 
 
 def calls_with(code: CodeType, name: str, value: object) -> Iterator[Origin]:

@@ -21,7 +21,7 @@ import inspect
 import operator
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, ModuleType
 from typing import Final
 
@@ -30,10 +30,8 @@ from torch._dynamo import utils, variables
 
 from frontends.pytorch.dynamo.captured_frame import (
     CapturedFrame,
-    attribute_reads,
     calls_with,
     generators_in,
-    global_reads,
     has_state,
     missing_attributes,
     texts,
@@ -206,7 +204,9 @@ def formats(captured: CapturedFrame) -> Iterator[Origin]:
 
 def leaf_in_graph(captured: CapturedFrame) -> Iterator[Origin]:
     """Calls of `backward` in a graph that holds a leaf, which is none of its inputs."""
-    held = [attribute(captured.module, str(node.target)) for node in captured.module.graph.find_nodes(op="get_attr")]
+    module = captured.module
+    paths = [str(node.target) for node in module.graph.find_nodes(op="get_attr")]
+    held = [operator.attrgetter(path)(module) for path in paths if hasattr(module, path.partition(".")[0])]
     if any(isinstance(each, torch.Tensor) and each.requires_grad and each.is_leaf for each in held):
         yield from captured.attribute_reads("backward")
 
@@ -231,20 +231,15 @@ def not_materialized(captured: CapturedFrame) -> Iterator[Origin]:
     return (place for each in captured.codes for place in calls_with(each, "set_materialize_grads", True))
 
 
-def attribute(module: torch.fx.GraphModule, path: str) -> object:
-    """An attribute by its path; None if there is none."""
-    return operator.attrgetter(path)(module) if hasattr(module, path.partition(".")[0]) else None
-
-
 def own_frame(captured: CapturedFrame) -> Iterator[Origin]:
     """A frame that reads its variables, and that a graph break divides."""
     if captured.breaks and captured.codes:
-        code = captured.codes[0]
+        own = replace(captured, codes=captured.codes[:1])
         for name, harmless in FRAME.items():
-            yield from global_reads(code, name, harmless)
-        for name in ("_getframe", "currentframe", *(FRAME if "builtins" in code.co_names else ())):
-            yield from global_reads(code, name)
-            yield from attribute_reads(code, name)
+            yield from own.global_reads(name, harmless)
+        for name in ("_getframe", "currentframe", *(FRAME if "builtins" in own.codes[0].co_names else ())):
+            yield from own.global_reads(name)
+            yield from own.attribute_reads(name)
 
 
 def makes_generator(captured: CapturedFrame) -> Iterator[Origin]:

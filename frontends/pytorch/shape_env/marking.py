@@ -130,7 +130,11 @@ class Marking:
         return found
 
     def altered(self, value: Any, source: Any, named: dict[str, Any]) -> dict[str, Any]:
-        """The arguments of `create_symbol` as the mark has it."""
+        """The arguments of `create_symbol` as the mark has it.
+
+        Raises:
+            ViolatedConstraint: a size is out of its mark's bounds.
+        """
         choice = self.choice(source, value)
         if choice is None:
             return named
@@ -138,7 +142,9 @@ class Marking:
         if choice.kind != "dynamic":
             named.update(dynamic_dim=KINDS[choice.kind], constraint_dim=None)
         elif value != 0 or choice.lo == lo:
-            check_bounds(shown(source.name), value, lo, choice.hi)
+            if (lo is not None and value < lo) or (choice.hi is not None and value > choice.hi):
+                stated = f"at least {lo}" + ("" if choice.hi is None else f" and at most {choice.hi}")
+                raise ViolatedConstraint(f"{shown(source.name)} is {value}, but is marked to be {stated}")
             bounds = ValueRanges(-int_oo if lo is None else lo, int_oo if choice.hi is None else choice.hi)
             named["constraint_dim"] = StrictMinMaxConstraint(warn_only=False, vr=bounds)
             named.update(dynamic_dim=DimDynamic.DYNAMIC, do_not_specialize_zero_one=True)
@@ -211,15 +217,6 @@ class Marking:
                     variable.realize()
         finally:
             self.reading_others = False
-
-
-def check_bounds(name: str, value: Any, lo: int | None, hi: int | None) -> None:
-    """Raises:
-    ViolatedConstraint: a size is out of its mark's bounds.
-    """
-    if (lo is not None and value < lo) or (hi is not None and value > hi):
-        bounds = f"at least {lo}" + ("" if hi is None else f" and at most {hi}")
-        raise ViolatedConstraint(f"{name} is {value}, but is marked to be {bounds}")
 
 
 def value_at(source: Any) -> object:

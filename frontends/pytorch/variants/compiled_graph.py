@@ -33,7 +33,7 @@ from frontends.pytorch.errors import ConstraintViolation, TraceError, reason_of
 from frontends.pytorch.graphs.form import in_graph
 from frontends.pytorch.recording.inputs import Dynamism
 from frontends.pytorch.tracing import trace
-from frontends.pytorch.variant import Run, Variant
+from frontends.pytorch.variant import Run, Variant, unless
 from frontends.pytorch.variants.arguments import GraphArguments, intercepted, is_repeated
 from frontends.pytorch.variants.policy import Policy
 from shapes.errors import UndecidedGuard
@@ -149,20 +149,6 @@ class CompiledGraph:
     def _as_captured(self, args: Sequence[object]) -> Any:
         return self.operators(*args)
 
-    def _unless_aliased(self, call: Call, variant: Variant) -> Call:
-        """A call that runs as it was captured where data decides that a result is a view."""
-        if not any(check.error is Aliased for check in variant.runtime_asserts):
-            return call
-
-        def run(args: Sequence[object]) -> Any:
-            try:
-                return call(args)
-            except Aliased:
-                pass
-            return self._as_captured(args)
-
-        return run
-
     def _perhaps_raised(self, error: Exception) -> Call:
         """Run a call after a failed trace.
 
@@ -201,7 +187,10 @@ class CompiledGraph:
             variant.cause = cause
         run = variant.run_by(self.backend, self.policy.withheld, self.policy.guards, self._varying)
         given = dict(zip(arguments.names, values))
-        call = self._unless_aliased(calling(variant, run, arguments), variant)
+        call = calling(variant, run, arguments)
+        if any(check.error is Aliased for check in variant.runtime_asserts):
+            # data may decide that a result is a view
+            call = unless(Aliased, call, lambda: self._as_captured)
         check = arguments.check(variant)
         dispatch.add(check, call, tests=arguments.tests(given, marks_matter=variant.marks_matter))
         self.variants.append(variant)

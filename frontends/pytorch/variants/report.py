@@ -102,9 +102,9 @@ class Times:
 
         def measured(args: Sequence[Any]) -> Callable[[Sequence[Any]], Any] | None:
             call = lookup(args)
-            return None if call is None else run(call)
+            if call is None:
+                return None
 
-        def run(call: Callable[[Sequence[Any]], Any]) -> Callable[[Sequence[Any]], Any]:
             def timed(args: Sequence[Any]) -> Any:
                 started = time.perf_counter()
                 try:
