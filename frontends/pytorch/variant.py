@@ -15,7 +15,7 @@ from backends.backend import AnyBackend
 from backends.decisions.costs import Expected
 from frontends.pytorch.graphs.captured import Captured
 from frontends.pytorch.graphs.form import in_graph
-from frontends.pytorch.recording.arguments import unflatten
+from frontends.pytorch.recording.inputs import unflatten
 from frontends.pytorch.running import Running, running
 from shapes.guards.guards import Guard
 from shapes.reports.records import Entry

@@ -32,7 +32,7 @@ from torch import _prims_common
 from torch._decomp.decompositions import upsample_compute_output_size
 from torch._higher_order_ops import utils as higher_order
 
-from frontends.pytorch.decompositions import COMPOSITES, standing_in
+from frontends.pytorch.decompositions.registry import COMPOSITES, standing_in
 from frontends.pytorch.meta_rules.convolution import RESAMPLING
 from frontends.pytorch.recording.special import refuse_control_flow
 from frontends.pytorch.symbolic.node import TorchValue, ours

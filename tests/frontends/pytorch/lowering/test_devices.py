@@ -14,7 +14,7 @@ from frontends.pytorch.errors import Unsupported
 from frontends.pytorch.graphs.form import Form
 from frontends.pytorch.lowering import lower
 from frontends.pytorch.lowering.devices import Brought, place_of
-from frontends.pytorch.meta_rules.contiguous import statistics_dtype
+from frontends.pytorch.meta_rules.by_shape_rule import statistics_dtype
 from frontends.pytorch.recording.meta import device_of, numbered
 from frontends.pytorch.recording.operations import Operation, Result
 from frontends.pytorch.symbolic.metadata import Kinds
