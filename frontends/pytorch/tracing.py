@@ -32,19 +32,16 @@ from frontends.pytorch.recording.inputs import Dynamic, Dynamism, known_argument
 from frontends.pytorch.recording.marked import refuse_negatives
 from frontends.pytorch.recording.randomness import saving_plainly
 from frontends.pytorch.recording.recorder import Recorder
+from frontends.pytorch.recording.torch_functions import TorchFunctions
 from frontends.pytorch.recording.torch_internals import replaced
 from frontends.pytorch.source_location import checks_of_truth, origin, tested_truth
 from frontends.pytorch.symbolic.formulas import general_path
-from frontends.pytorch.symbolic.function_mode import TorchFunctions
 from frontends.pytorch.symbolic.node import Nodes, value_of
 from frontends.pytorch.variant import Variant
 from shapes.accepted import is_truth, shown
 from shapes.env import ShapeEnv
 from shapes.errors import UndecidedGuard
 from shapes.symbolic.numbers import SymInt
-
-# they register themselves
-importlib.import_module("frontends.pytorch.recording.torch_functions")
 
 EXPECT: Final = "expect_true("
 """The beginning of the engine's advice for an undecided guard."""

@@ -19,6 +19,7 @@ from typing import Final, TypeAlias
 
 import torch
 import torch._refs.linalg
+from torch._C import DispatchKey
 
 from frontends.pytorch.decompositions.registry import composite
 
@@ -85,26 +86,15 @@ def hint_of(size: int | torch.SymInt) -> int:
 
 @composite(aten.linalg_matrix_power.default)
 def matrix_power(self: Tensor, n: int) -> Tensor:
-    """Exponentiation by squaring."""
+    """Torch's, but of the powers 0 and 1 its copies branch on the sizes."""
     torch._check(self.dim() >= 2, lambda: "linalg.matrix_power: The input tensor must have at least 2 dimensions.")
     rows, columns = self.shape[-2:]
     torch._check(rows == columns, lambda: f"linalg.matrix_power: expected square matrices, not {rows} by {columns}")
     if n == 0:
         return self.clone().zero_() + torch.eye(rows, dtype=self.dtype, device=self.device)
-    square, left = (torch.linalg.inv(self) if n < 0 else self), abs(n)
-    if left == 1:
-        return square if n < 0 else self.clone()
-    if left == 3:
-        return torch.matmul(torch.matmul(square, square), square)
-    product: Tensor | None = None
-    while left:
-        if left % 2:
-            product = square if product is None else torch.matmul(product, square)
-        left //= 2
-        if left:
-            square = torch.matmul(square, square)
-    assert product is not None
-    return product
+    if n == 1:
+        return self.clone()
+    return aten.linalg_matrix_power.default._op_dk(DispatchKey.CompositeImplicitAutograd, self, n)
 
 
 composite(aten.linalg_matrix_norm.default)(torch._refs.linalg.matrix_norm)

@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import torch
 
-from frontends.pytorch.meta_rules.dtypes import dtypes_of
 from frontends.pytorch.meta_rules.layouts import elementwise_strides, is_by_row, is_number, is_packed, strides_of
+from frontends.pytorch.meta_rules.pointwise import dtypes_of
 from frontends.pytorch.meta_rules.registry import (
     given,
     kind_rule,

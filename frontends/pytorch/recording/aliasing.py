@@ -53,9 +53,8 @@ from frontends.pytorch.recording.operations import (
     written_and_read,
 )
 from frontends.pytorch.recording.special import special
-from frontends.pytorch.symbolic.function_mode import Arguments, Keywords
 from frontends.pytorch.symbolic.node import value_of
-from frontends.pytorch.symbolic.tensor import Result, Traced
+from frontends.pytorch.symbolic.tensor import Arguments, Keywords, Result, Traced
 from shapes.environment.layout import is_empty, max_storage_index
 from shapes.symbolic.choices import Int
 

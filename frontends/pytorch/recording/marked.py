@@ -23,8 +23,8 @@ import torch
 from frontends.pytorch.errors import unsupported
 from frontends.pytorch.recording.operations import Copy
 from frontends.pytorch.recording.special import special
-from frontends.pytorch.symbolic.function_mode import Arguments, Function, Keywords, TorchFunctions, handles
-from frontends.pytorch.symbolic.tensor import Traced
+from frontends.pytorch.recording.torch_functions import TorchFunctions, handles
+from frontends.pytorch.symbolic.tensor import Arguments, Function, Keywords, Traced
 
 if TYPE_CHECKING:
     from frontends.pytorch.recording.recorder import Recorder

@@ -21,16 +21,14 @@ from frontends.pytorch.meta_rules.pointwise import elementwise, is_elementwise
 from frontends.pytorch.meta_rules.registry import ONCE, RULES
 from frontends.pytorch.recording.callers import Versions, check_supported, refuse_followed_writes
 from frontends.pytorch.recording.contents import Contents
-from frontends.pytorch.recording.custom import template
-from frontends.pytorch.recording.meta import by_meta
 from frontends.pytorch.recording.operations import Argument, Operation, Recording, draws_numbers, is_custom, is_view
+from frontends.pytorch.recording.predictions import by_meta, template
 from frontends.pytorch.recording.randomness import check_drawing
 from frontends.pytorch.recording.special import SPECIAL, refuse_control_flow
 from frontends.pytorch.symbolic import formulas
-from frontends.pytorch.symbolic.function_mode import Arguments, Keywords
 from frontends.pytorch.symbolic.metadata import Kinds, Metadata, Template
 from frontends.pytorch.symbolic.node import Nodes, TorchValue
-from frontends.pytorch.symbolic.tensor import Result, Trace, Traced, become, tensor_of
+from frontends.pytorch.symbolic.tensor import Arguments, Keywords, Result, Trace, Traced, become, tensor_of
 from frontends.pytorch.symbolic.values import Value
 from shapes.errors import ShapeError, UndecidedGuard
 from shapes.origin import StackWalk
