@@ -26,10 +26,9 @@ from torch.utils._pytree import tree_flatten
 from frontends.pytorch.errors import ConstraintViolation, TraceError, located
 from frontends.pytorch.graphs.joint import differentiate
 from frontends.pytorch.graphs.outputs import Outputs, related
-from frontends.pytorch.recording.aliasing import READS_OFFSET, find_overlaps, settle
+from frontends.pytorch.recording.aliasing import READS_OFFSET, find_overlaps, refuse_negatives, settle
 from frontends.pytorch.recording.callers import brought_back, check_given, refuse_gradients, versions_of
 from frontends.pytorch.recording.inputs import Dynamic, Dynamism, known_arguments, unflatten, with_offset
-from frontends.pytorch.recording.marked import refuse_negatives
 from frontends.pytorch.recording.randomness import saving_plainly
 from frontends.pytorch.recording.recorder import Recorder
 from frontends.pytorch.recording.torch_functions import TorchFunctions

@@ -8,7 +8,7 @@
     >>> variant.graph(torch.ones(3, 1), torch.ones(2, 2))[0].shape
     torch.Size([6, 2])
 
-Each computes torch's result with operators of a graph, and replaces torch's while a trace runs (`standing_in`).
+Each computes torch's result with operators of a graph, and replaces torch's while a trace runs.
 """
 
 from frontends.pytorch.decompositions import elementary, recurrent, reductions

@@ -40,8 +40,7 @@ CONTROL: Final = "a loop or branch in Python, or tensor operators"
 
 def special(*functions: object) -> Callable[[Callable[..., object]], Callable[..., object]]:
     def register(handler: Callable[..., object]) -> Callable[..., object]:
-        for function in functions:
-            SPECIAL[function] = handler
+        SPECIAL.update(dict.fromkeys(functions, handler))
         return handler
 
     return register

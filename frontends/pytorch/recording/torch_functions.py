@@ -78,8 +78,7 @@ def handles(*functions: object) -> Callable[[Handler], Handler]:
     """Register a handler of these functions."""
 
     def register(handler: Handler) -> Handler:
-        for function in functions:
-            HANDLERS[function] = handler
+        HANDLERS.update(dict.fromkeys(functions, handler))
         return handler
 
     return register
