@@ -109,22 +109,21 @@ def elementwise(func: torch._ops.OpOverload, recorder: Trace, *args: object, **k
     is_condition = func is aten.where.self and all(each is operands[0] for each in ranked)
     if is_alike:
         is_converted = not is_condition and dtype not in (ranked[0].dtype, torch.bool)
-        read = [copied(recorder, each) for each in ordered] if is_converted else ordered
+        # kernels compute with copies of another dtype, and those of expanded operands are not expanded
+        read = [
+            copied(recorder, each, each.dtype, each.device) if is_converted and is_expanded(each) else each
+            for each in ordered
+        ]
         strides = None if None in read else elementwise_strides(env, [each for each in read if each], sizes)
         if strides is not None:
             return recorder.kinds.laid(sizes, strides, 0, dtype, ranked[0].device)
     return by_comparison(recorder, ordered, sizes, dtype, promoted=func is not aten.where.self)
 
 
-def copied(recorder: Trace, operand: Metadata) -> Metadata | None:
-    """The copy of another dtype that a kernel computes with: that of an expanded operand is not expanded.
-
-    None if its strides depend on sizes.
-    """
-    if not is_expanded(operand):
-        return operand
+def copied(recorder: Trace, operand: Metadata, dtype: torch.dtype, device: torch.device) -> Metadata | None:
+    """The metadata of a copy, without gaps and expanded axes; None if its strides depend on sizes."""
     strides = elementwise_strides(recorder.env, [operand], operand.shape)
-    return None if strides is None else recorder.kinds.laid(operand.shape, strides, 0, operand.dtype, operand.device)
+    return None if strides is None else recorder.kinds.laid(operand.shape, strides, 0, dtype, device)
 
 
 def by_comparison(
@@ -160,8 +159,8 @@ def like(
     if memory_format is torch.contiguous_format:
         return packed(recorder, base.shape, dtype, device)
     is_kept = memory_format in (None, torch.preserve_format)
-    strides = elementwise_strides(recorder.env, [base], base.shape) if is_kept else None
-    return NotImplemented if strides is None else recorder.kinds.laid(base.shape, strides, 0, dtype, device)
+    made = copied(recorder, base, dtype, device) if is_kept else None
+    return NotImplemented if made is None else made
 
 
 # ---------------------------------------------------------------------- dtypes
