@@ -1,4 +1,4 @@
-"""What torch asks of sizes besides what the program does: optional queries, gradient formulas, checks.
+"""Queries about sizes by torch itself: optional ones of operators, those of gradient formulas, and checks.
 
     >>> import torch
     >>> from frontends.pytorch import trace
