@@ -47,25 +47,10 @@ if TYPE_CHECKING:
     from solver.terms.interner import Interner
 
 aten: Final = torch.ops.aten
-CHEAP: Final = frozenset(
-    [
-        getattr(aten, name).default
-        for name in (
-            "_to_copy",
-            "clone",
-            "expand",
-            "full",
-            "arange",
-            "zeros",
-            "ones",
-            "full_like",
-            "constant_pad_nd",
-            "slice_backward",
-            "upsample_nearest2d",
-            "ones_like",
-        )
-    ]
-)
+CHEAP: Final = frozenset([getattr(aten, name).default for name in (
+    "_to_copy", "clone", "_unsafe_view", "expand", "full", "arange", "zeros", "ones", "full_like", "constant_pad_nd",
+    "slice_backward", "upsample_nearest2d", "ones_like",
+)])  # fmt: skip
 """Recomputed operators besides elementwise ones and views."""
 FUNCTIONS: Final = {
     aten.gelu.default: 1,
