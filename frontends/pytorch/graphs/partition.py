@@ -31,13 +31,7 @@ import torch
 
 from backends.decisions.questions import Choice, Decisions, Question, at_most
 from backends.loops.operations import OPERATIONS
-from frontends.pytorch.recording.operations import (
-    Operation,
-    has_effects,
-    is_view,
-    listed,
-    results_of,
-)
+from frontends.pytorch.recording.operations import Operation, has_effects, is_view, listed, results_of
 from frontends.pytorch.symbolic.tensor import Result
 from shapes.env import ShapeEnv
 from shapes.symbolic.numbers import SymInt

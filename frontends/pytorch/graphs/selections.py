@@ -42,6 +42,8 @@ from solver.terms.expr import Atom
 
 aten: Final = torch.ops.aten
 SELECTING: Final = (aten.index.Tensor, aten.masked_select.default, aten.nonzero.default)
+Parts: TypeAlias = tuple[list[Operation], list[Operation]]
+"""The operators of the forward and of the backward."""
 Rewrite: TypeAlias = "Callable[[Site], None]"
 """Records the operators that stand for one."""
 
@@ -50,30 +52,19 @@ class NotMasked(Exception):
     """An operator has no rule for a selection."""
 
 
-@dataclass(frozen=True)
-class Rewritten:
-    """A functional program without the selections that have rules.
-
-    Attributes:
-        cut: the number of operators of the forward, which come first.
-    """
-
-    operations: list[Operation]
-    cut: int
-
-
 def without_selections(
     program: Captured, operations: Sequence[Operation], cut: int, outputs: Sequence[object], rewrite: Rewrite
-) -> Rewritten:
-    """Rewrite the selections of a functional program, whose first `cut` operators are its forward."""
+) -> Parts:
+    """Forward and backward of a functional program, whose first `cut` operators are its forward, without the selections
+    that have rules."""
     masks = dict(selections(program, operations))
     kept = {atom for atom in masks for each in results_of(outputs) if atom in atoms_of(each)}
     while wanted := {atom: mask for atom, mask in masks.items() if atom not in kept}:
         found = SelectionPass(program, wanted, rewrite).run(operations, cut, outputs)
-        if isinstance(found, Rewritten):
+        if isinstance(found, tuple):
             return found
         kept |= found
-    return Rewritten(list(operations), cut)
+    return [*operations[:cut]], [*operations[cut:]]
 
 
 def selections(program: Captured, operations: Iterable[Operation]) -> Iterator[tuple[Atom, tuple[Result, Node]]]:
@@ -158,8 +149,8 @@ class SelectionPass:
     def operations(self) -> list[Operation]:
         return self.recorder.recording.operations
 
-    def run(self, operations: Sequence[Operation], cut: int, outputs: Sequence[object]) -> Rewritten | set[Atom]:
-        """The program, or the selections that stay."""
+    def run(self, operations: Sequence[Operation], cut: int, outputs: Sequence[object]) -> Parts | set[Atom]:
+        """Forward and backward, or the selections that stay."""
         nodes, later = self.recorder.nodes, 0
         with self.env.speculate(), self.recorder, enable_python_dispatcher(), replaced(), torch.no_grad():
             before = self.env.known
@@ -186,10 +177,8 @@ class SelectionPass:
             later = later if cut < len(operations) else len(self.operations)
         self.recorder.kinds.let_go_of_tensors()
         unread = self.unread(outputs)
-        forward, backward = [
-            [each for each in part if each not in unread] for part in (self.operations[:later], self.operations[later:])
-        ]
-        return Rewritten([*forward, *backward], len(forward))
+        first, second = self.operations[:later], self.operations[later:]
+        return [each for each in first if each not in unread], [each for each in second if each not in unread]
 
     def count(self, selection: Selection) -> None:
         """Count the selected elements as soon as the first of them is read."""
