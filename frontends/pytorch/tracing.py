@@ -26,26 +26,21 @@ from torch.utils._pytree import tree_flatten
 from frontends.pytorch.errors import ConstraintViolation, TraceError, located
 from frontends.pytorch.graphs.joint import differentiate
 from frontends.pytorch.graphs.outputs import Outputs, related
-from frontends.pytorch.recording.aliasing import READS_OFFSET, find_overlaps, settle
-from frontends.pytorch.recording.arguments import known_arguments, unflatten, with_offset
+from frontends.pytorch.recording.aliasing import READS_OFFSET, find_overlaps, refuse_negatives, settle
 from frontends.pytorch.recording.callers import brought_back, check_given, refuse_gradients, versions_of
-from frontends.pytorch.recording.inputs import Dynamic, Dynamism
-from frontends.pytorch.recording.marked import refuse_negatives
+from frontends.pytorch.recording.inputs import Dynamic, Dynamism, known_arguments, unflatten, with_offset
 from frontends.pytorch.recording.randomness import saving_plainly
 from frontends.pytorch.recording.recorder import Recorder
+from frontends.pytorch.recording.torch_functions import TorchFunctions
 from frontends.pytorch.recording.torch_internals import replaced
 from frontends.pytorch.source_location import checks_of_truth, origin, tested_truth
 from frontends.pytorch.symbolic.formulas import general_path
-from frontends.pytorch.symbolic.function_mode import TorchFunctions
 from frontends.pytorch.symbolic.node import Nodes, value_of
 from frontends.pytorch.variant import Variant
 from shapes.accepted import is_truth, shown
 from shapes.env import ShapeEnv
 from shapes.errors import UndecidedGuard
 from shapes.symbolic.numbers import SymInt
-
-# they register themselves
-importlib.import_module("frontends.pytorch.recording.torch_functions")
 
 EXPECT: Final = "expect_true("
 """The beginning of the engine's advice for an undecided guard."""

@@ -41,9 +41,9 @@ from frontends.pytorch.graphs.form import Form, in_graph
 from frontends.pytorch.graphs.functional import functional, functional_joint
 from frontends.pytorch.graphs.joint import JointRunner, runner
 from frontends.pytorch.lowering import LOWERINGS, lower
-from frontends.pytorch.lowering.devices import place_of
+from frontends.pytorch.lowering.results import place_of
 from frontends.pytorch.lowering.writer import Laid
-from frontends.pytorch.recording.arguments import unflatten
+from frontends.pytorch.recording.inputs import unflatten
 from frontends.pytorch.recording.operations import is_random
 from frontends.pytorch.symbolic.tensor import Result
 from shapes.guards.guards import Guard

@@ -8,20 +8,7 @@
     >>> variant.graph(torch.ones(3, 1), torch.ones(2, 2))[0].shape
     torch.Size([6, 2])
 
-Each computes torch's result with operators of a graph, and replaces torch's while a trace runs (`standing_in`). One
-family in each file.
+Each computes torch's result with operators of a graph, and replaces torch's while a trace runs.
 """
 
-from __future__ import annotations
-
-import importlib
-from typing import Final
-
-from frontends.pytorch.decompositions.registry import COMPOSITES, composite, standing_in
-
-FAMILIES: Final = ("linalg", "indexing", "differences", "reductions", "recurrent")
-
-for family in FAMILIES:
-    importlib.import_module(f"frontends.pytorch.decompositions.{family}")
-
-__all__ = ["COMPOSITES", "composite", "standing_in"]
+from frontends.pytorch.decompositions import elementary, recurrent, reductions

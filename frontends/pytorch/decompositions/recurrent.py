@@ -42,28 +42,19 @@ def layered(mode: str) -> None:
     steps = {operator: operator.py_kernels[DispatchKey.Autograd] for operator in (packet.input, packet.data)}
 
     @composite(packet.input)
-    def padded(
-        input: Tensor, hx: Sequence[Tensor] | Tensor, params: Sequence[Tensor], has_biases: bool, num_layers: int,
-        dropout: float, train: bool, bidirectional: bool, batch_first: bool,
-    ) -> tuple[Tensor, ...]:  # fmt: skip
+    def padded(input: Tensor, *given: Any) -> tuple[Tensor, ...]:
         """Run a network over batches of sequences of one length."""
-        x = input.transpose(0, 1) if batch_first else input
-        y, *last = network(x, None, hx, params, has_biases, num_layers, dropout, train, bidirectional)
+        *options, batch_first = given
+        found: Any = network(input.transpose(0, 1) if batch_first else input, None, *options)
+        y, *last = found
         return y.transpose(0, 1) if batch_first else y, *last
 
     @composite(packet.data)
-    def of_packed(
-        data: Tensor, batch_sizes: Tensor, hx: Sequence[Tensor] | Tensor, params: Sequence[Tensor],
-        has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool,
-    ) -> tuple[Tensor, ...]:  # fmt: skip
-        """Run a network over packed sequences."""
-        return network(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional)
-
     def network(
         x: Tensor, batch_sizes: Tensor | None, hx: Sequence[Tensor] | Tensor, params: Sequence[Tensor],
         has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool,
     ) -> tuple[Tensor, ...]:  # fmt: skip
-        """Run one layer after the other, with dropout in between."""
+        """Run one layer after the other, with dropout in between; with `batch_sizes`, over packed sequences."""
         if torch.is_autocast_enabled(x.device.type):
             unsupported(f"{mode} under autocast, which changes dtypes within its steps", AS_EAGER)
         drops = dropout != 0 and train

@@ -34,6 +34,7 @@ from backends.decisions.questions import Decisions
 from frontends.pytorch.errors import Unsupported
 from frontends.pytorch.graphs.captured import Captured, unused_removed
 from frontends.pytorch.graphs.form import Form
+from frontends.pytorch.graphs.masked_operators import rewritten
 from frontends.pytorch.graphs.partition import computed_again
 from frontends.pytorch.graphs.selections import without_selections
 from frontends.pytorch.graphs.split import Split, needed, split
@@ -64,8 +65,8 @@ def functional(program: Captured) -> Form:
     """
     values = functionalized(program)
     outputs = [values.argument(output) for output in program.outputs]
-    found = without_selections(program, values.operations, len(values.operations), outputs)
-    return program.form(found.operations, outputs, program.runtime_asserts)
+    operations, _ = without_selections(program, values.operations, len(values.operations), outputs, rewritten)
+    return program.form(operations, outputs, program.runtime_asserts)
 
 
 def functional_joint(program: Captured, lowered: Container[object], decisions: Decisions | None = None) -> Split:
@@ -87,10 +88,9 @@ def functional_joint(program: Captured, lowered: Container[object], decisions: D
     if any(values.tensor(first).base.value is not first for first in values.written()):
         raise Unsupported("the backward mutates its inputs, which has no functional variant")
     gradients = [values.argument(gradient) for gradient in joint.gradients]
-    found = without_selections(program, values.operations, cut, [*results, *gradients])
+    forward, backward = without_selections(program, values.operations, cut, [*results, *gradients], rewritten)
     checked = [check.prop.symbols for check in program.told_later[1]]
-    forward = found.operations[: found.cut]
-    backward = unused_removed(found.operations[found.cut :], [gradients, *checked])
+    backward = unused_removed(backward, [gradients, *checked])
     changed = {operation.args[0] for operation in forward if operation.target is aten.copy_.default}
     there = {each for each in results if isinstance(each, Result)}
     read, _ = needed(backward, joint.tangents, gradients)

@@ -19,8 +19,8 @@ from torch.fx._lazy_graph_module import _LazyGraphModule
 from backends.results import PACKED, assert_or_raise, check_results
 from frontends.pytorch.errors import EscapedTensor, TraceError
 from frontends.pytorch.meta_rules.layouts import is_packed
-from frontends.pytorch.recording.custom import predicted_by
 from frontends.pytorch.recording.operations import Operation, is_custom, is_view
+from frontends.pytorch.recording.predictions import predicted_by
 from frontends.pytorch.symbolic.node import Node
 from frontends.pytorch.symbolic.tensor import Result
 from frontends.pytorch.symbolic.values import holds_floats, symbols_of

@@ -136,7 +136,7 @@ def _kind_of_tangent(recorder: Recorder, output: Metadata) -> Metadata:
     """The metadata of a tangent: its output's strides, or contiguous if the output may overlap itself or have gaps."""
     order = order_of(recorder.env, output)
     if order is not None and order.dense:
-        return recorder.kinds.like(output)
+        return recorder.kinds.laid(output.shape, output.shape.strides, 0, output.dtype, output.device)
     return packed(recorder, output.shape, output.dtype, output.device)
 
 

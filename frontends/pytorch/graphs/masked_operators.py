@@ -1,12 +1,15 @@
 """Rules by which operators on selected elements become operators on all of them, for `selections` beside this file.
 
     >>> import torch
-    >>> from frontends.pytorch.graphs.masked_operators import RULES
+    >>> from frontends.pytorch.graphs.masked_operators import IDENTITIES, RULES
     >>> torch.ops.aten.index_put.default in RULES
     True
+    >>> IDENTITIES[torch.ops.aten.prod.default](torch.float32), IDENTITIES[torch.ops.aten.amax.default](torch.int8)
+    (1, -128)
 
 Elements outside of the mask have any value, NaN as well. A rule sees to it that none reaches a result, and that no
-operator raises an error because of one.
+operator raises an error because of one. Sums are taken in another order than eager torch's, over the zeros of other
+elements as well: they may be rounded otherwise.
 """
 
 from __future__ import annotations
@@ -19,22 +22,21 @@ import torch
 from torch.fx.experimental.symbolic_shapes import statically_known_true
 
 from frontends.pytorch.graphs.graph import is_symbol
-from frontends.pytorch.graphs.selection import NotMasked, Site, atoms_of
+from frontends.pytorch.graphs.selections import NotMasked, Rewrite, Site, atoms_of
 from frontends.pytorch.recording.operations import flat, has_effects, is_custom
 from frontends.pytorch.symbolic.node import Node
 from frontends.pytorch.symbolic.tensor import Result
 from solver.terms.expr import Expr
 
 aten: Final = torch.ops.aten
-Rule: TypeAlias = Callable[[Site], None]
 Tensor: TypeAlias = torch.Tensor
-RULES: Final[dict[object, Rule]] = {}
+RULES: Final[dict[object, Rewrite]] = {}
 
 
-def rule(*operators: object) -> Callable[[Rule], Rule]:
+def rule(*operators: object) -> Callable[[Rewrite], Rewrite]:
     """Register a rule of these operators."""
 
-    def register(function: Rule) -> Rule:
+    def register(function: Rewrite) -> Rewrite:
         RULES.update(dict.fromkeys(operators, function))
         return function
 
@@ -84,10 +86,9 @@ def pointwise(site: Site) -> None:
     given, output = site.given, site.operation.output
     axis, rank = site.axis(output), len(output.metadata.sizes)
     if axis is None:
-        changed = {name: site.whole(value) for name, value in given.items() if isinstance(value, Result)}
+        changed = {name: site.whole(value) for name, value in site.tensors.items()}
     else:
-        tensors = {name: value for name, value in given.items() if isinstance(value, Result)}
-        changed = {name: broadcast(site, value, axis, rank) for name, value in tensors.items()}
+        changed = {name: aligned(site, value, axis, rank) for name, value in site.tensors.items()}
         kind = site.rewriting.kind(output)
         is_exact = not (kind.dtype.is_floating_point or kind.dtype.is_complex)
         if site.operation.target.overloadpacket in DIVIDING and is_exact:
@@ -107,20 +108,15 @@ def pointwise(site: Site) -> None:
         site.gives(site.called(**changed))
 
 
-def broadcast(site: Site, value: Result, axis: int, rank: int) -> Tensor:
-    """A tensor that broadcasts with all elements: one axis of it becomes those of the mask."""
-    own, whole = site.axis(value), site.whole(value)
-    sizes = site.rewriting.kind(value).sizes
+def aligned(site: Site, value: Result, axis: int, rank: int) -> Tensor:
+    """The tensor that stands for an operand of a result of this rank, whose axis of selected elements this is."""
+    own, sizes = site.axis(value), site.rewriting.kind(value).sizes
     place = axis - (rank - len(sizes))
-    if own is not None:
-        if own != place:
-            raise NotMasked("selected elements along another axis")
-    elif place >= 0:
-        if not (isinstance(sizes[place], int) and sizes[place] == 1):
-            raise NotMasked("an axis that may be as long as the selection")
-        for _ in range(site.rank - 1):
-            whole = whole.unsqueeze(place)
-    return whole
+    if own is not None and own != place:
+        raise NotMasked("selected elements along another axis")
+    if own is None and place >= 0 and not (isinstance(sizes[place], int) and sizes[place] == 1):
+        raise NotMasked("an axis that may be as long as the selection")
+    return site.whole(value)
 
 
 def divisor(site: Site, value: Any, behind: int) -> Any:
@@ -137,13 +133,12 @@ ARITHMETIC: Final = {
     for packet in (aten.add, aten.sub, aten.mul, aten.div)
     for each in ("Tensor", "Scalar")
 }
-QUOTIENTS: Final = (aten.div.Tensor, aten.div.Scalar)
 
 
 def by_count(site: Site, whole: Tensor, number: Node) -> Tensor | None:
     """Arithmetic of a tensor and a number computed from the count of selected elements, a tensor here."""
     target = site.operation.target
-    is_quotient = target in QUOTIENTS and not whole.dtype.is_complex
+    is_quotient = target.overloadpacket is aten.div and not whole.dtype.is_complex
     if site.selection.count is None or number.kind != "int" or site.given.get("alpha", 1) != 1:
         return None
     if target not in ARITHMETIC or not whole.dtype.is_floating_point and not is_quotient:
@@ -185,8 +180,8 @@ def selected(site: Site) -> None:
     source, indices = site.operation.args
     if site.axis(source) is not None:
         raise NotMasked("an index of selected elements")
-    picks_by(site, indices)
-    site.gives(site.rewriting.tensor(source))
+    axis = picks_by(site, indices)
+    site.gives(site.rewriting.tensor(source).flatten(axis, axis + len(site.mask_sizes) - 1))
 
 
 @rule(aten.nonzero.default)
@@ -208,7 +203,7 @@ def selected_elements(site: Site) -> None:
     """Rewrite a selection of elements, or the gradient of the source of a scatter."""
     if site.axis(site.operation.output) != 0:
         raise NotMasked("other elements than those of the mask")
-    site.gives(site.rewriting.tensor(site.operation.args[0]).expand(site.sizes(site.operation.output)))
+    site.gives(site.rewriting.tensor(site.operation.args[0]).expand(site.mask_sizes).flatten())
 
 
 def picks_by(site: Site, indices: Sequence[Result | None]) -> int:
@@ -221,9 +216,9 @@ def picks_by(site: Site, indices: Sequence[Result | None]) -> int:
     given = [index for index in indices if index is not None]
     if len(given) == 1 and given[0].metadata is not None and given[0].metadata.dtype is torch.bool:
         return places[0]
-    known = site.rewriting.coordinates
-    follow = places == list(range(places[0], places[0] + site.rank))
-    if not follow or [known.get(each) for each in given] != list(range(site.rank)):
+    known, rank = site.rewriting.coordinates, len(site.mask_sizes)
+    follow = places == list(range(places[0], places[0] + rank))
+    if not follow or [known.get(each) for each in given] != list(range(rank)):
         raise NotMasked("indices beside the mask")
     return places[0]
 
@@ -235,26 +230,37 @@ def written(site: Site) -> None:
     target, values = given["self"], given["values"]
     axis = picks_by(site, given["indices"])
     kind = site.rewriting.kind(target)
-    rank = len(kind.sizes) - site.rank + 1
+    behind = len(kind.sizes) - axis - len(site.mask_sizes)
     if site.axis(target) is not None or site.rewriting.kind(values).dtype is not kind.dtype:
         raise NotMasked("the target is selected, or has another dtype")
-    whole = site.rewriting.tensor(target)
-    fresh = broadcast(site, values, axis, rank)
-    chosen = whole + fresh if given["accumulate"] else fresh
-    site.gives(torch.where(site.mask(rank - axis - 1), chosen, whole), like=target)
+    whole = site.rewriting.tensor(target).flatten(axis, axis + len(site.mask_sizes) - 1)
+    fresh = aligned(site, values, axis, axis + 1 + behind)
+    chosen = torch.where(site.mask(behind), whole + fresh if given["accumulate"] else fresh, whole)
+    site.gives(chosen if len(site.mask_sizes) == 1 else chosen.unflatten(axis, site.mask_sizes), like=target)
 
 
 @rule(aten.masked_scatter.default)
 def scattered(site: Site) -> None:
     """Rewrite a scatter of elements that the same mask selected: they are written where they were."""
-    target, _, source = site.operation.args
-    kind = site.rewriting.kind(target)
-    if site.axis(source) != 0 or len(source.metadata.sizes) != 1 or len(kind.sizes) != site.rank:
+    target, mask, source = site.operation.args
+    sizes = site.rewriting.kind(target).sizes
+    if site.axis(source) != 0 or len(source.metadata.sizes) != 1 or len(sizes) != len(site.mask_sizes):
         raise NotMasked("other elements than those of the mask")
-    site.gives(torch.where(site.mask(0), site.whole(source), site.rewriting.tensor(target)), like=target)
+    fresh = site.whole(source).view(site.mask_sizes)
+    site.gives(torch.where(site.rewriting.tensor(mask), fresh, site.rewriting.tensor(target)), like=target)
 
 
 # ---------------------------------------------------------------------- new tensors, and views of other axes
+
+
+@rule(
+    aten.zeros.default, aten.ones.default, aten.full.default, aten.empty.memory_format, aten.new_zeros.default,
+    aten.new_ones.default, aten.new_full.default, aten.new_empty.default,
+    aten.permute.default, aten.t.default, aten.transpose.int,
+)  # fmt: skip
+def same(site: Site) -> None:
+    """The operator itself: a new tensor, or axes in another order."""
+    site.gives(site.called())
 
 
 @rule(aten.expand.default)
@@ -262,61 +268,25 @@ def expanded(site: Site) -> None:
     source, output = site.operation.args[0], site.operation.output
     axis = site.axis(output)
     assert axis is not None
-    site.gives(broadcast(site, source, axis, len(output.metadata.sizes)).expand(site.sizes(output)))
-
-
-@rule(
-    aten.zeros.default, aten.ones.default, aten.full.default, aten.empty.memory_format, aten.new_zeros.default,
-    aten.new_ones.default, aten.new_full.default, aten.new_empty.default,
-)  # fmt: skip
-def new(site: Site) -> None:
-    """A new tensor, of all sizes; or one with the dtype of selected elements."""
-    site.gives(site.called(size=site.sizes(site.operation.output)))
+    aligned(site, source, axis, len(output.metadata.sizes))
+    same(site)
 
 
 @rule(aten.squeeze.dim, aten.select.int, aten.slice.Tensor, aten.unsqueeze.default)
-def along(site: Site) -> None:
+def beside(site: Site) -> None:
     """A view along another axis, or the coordinates along an axis of the mask."""
-    source, target = site.given["self"], site.operation.target
-    dim = site.given["dim"] % (len(source.metadata.sizes) + (target is aten.unsqueeze.default))
+    source, is_new = site.given["self"], site.operation.target is aten.unsqueeze.default
+    dim = site.given["dim"] % (len(source.metadata.sizes) + is_new)
     if source in site.rewriting.coordinates:
-        place = 0 if target is aten.squeeze.dim else site.given.get("index")
+        place = 0 if site.operation.target is aten.squeeze.dim else site.given.get("index")
         if dim != 1 or not isinstance(place, int):
             raise NotMasked("a part of the coordinates")
-        site.rewriting.coordinates[site.operation.output] = place % site.rank
+        site.rewriting.coordinates[site.operation.output] = place % len(site.mask_sizes)
         return
-    if site.axis(site.operation.output) is None:
+    axis = site.axis(source)
+    if axis is None or axis == dim and not is_new:
         raise NotMasked("a part of the selected elements")
-    site.gives(site.called(dim=moved(site, source, dim, is_new=target is aten.unsqueeze.default)))
-
-
-def moved(site: Site, source: Result, dim: int, *, is_new: bool = False) -> int:
-    """The position among all axes of an axis beside the selected elements, or of a new axis."""
-    axis = site.axis(source)
-    if axis is None or dim == axis and not is_new:
-        raise NotMasked("an axis of selected elements")
-    return dim + site.rank - 1 if dim > axis else dim
-
-
-def spread(site: Site, source: Result, dims: Sequence[int]) -> list[int]:
-    """The axes of all elements for these of the selected ones."""
-    axis = site.axis(source)
-    assert axis is not None
-    own = range(axis, axis + site.rank)
-    return [each for dim in dims for each in (own if dim == axis else [moved(site, source, dim)])]
-
-
-@rule(aten.permute.default, aten.t.default, aten.transpose.int)
-def permuted(site: Site) -> None:
-    source, *rest = site.operation.args
-    rank = len(source.metadata.sizes)
-    order = list(range(rank))
-    if site.operation.target is aten.permute.default:
-        order = [each % rank for each in rest[0]]
-    else:
-        one, other = [each % rank for each in rest] or ([0, 1] if rank == 2 else [0, 0])
-        order[one], order[other] = order[other], order[one]
-    site.gives(site.whole(source).permute(spread(site, source, order)))
+    same(site)
 
 
 @rule(aten.view.default, aten._unsafe_view.default)
@@ -329,3 +299,138 @@ def viewed(site: Site) -> None:
     ):
         raise NotMasked("the axis of the selected elements is split or merged")
     site.gives(site.whole(source).reshape(site.sizes(output)))
+
+
+# ---------------------------------------------------------------------- reductions
+
+
+def least(dtype: torch.dtype) -> float:
+    """The smallest number of a dtype."""
+    return -math.inf if dtype.is_floating_point else 0 if dtype is torch.bool else torch.iinfo(dtype).min
+
+
+def most(dtype: torch.dtype) -> float:
+    """The largest number of a dtype."""
+    return math.inf if dtype.is_floating_point else 1 if dtype is torch.bool else torch.iinfo(dtype).max
+
+
+IDENTITIES: Final[dict[object, Callable[[torch.dtype], float]]] = {
+    **dict.fromkeys((aten.sum.default, aten.sum.dim_IntList, aten.nansum.default), lambda dtype: 0),
+    **dict.fromkeys((aten.any.default, aten.any.dim, aten.any.dims, aten.linalg_vector_norm.default), lambda dtype: 0),
+    **dict.fromkeys((aten.count_nonzero.default, aten.count_nonzero.dim_IntList), lambda dtype: 0),
+    **dict.fromkeys((aten.prod.default, aten.prod.dim_int), lambda dtype: 1),
+    **dict.fromkeys((aten.all.default, aten.all.dim, aten.all.dims), lambda dtype: 1),
+    **dict.fromkeys((aten.amax.default, aten.max.default, aten.logsumexp.default), least),
+    **dict.fromkeys((aten.amin.default, aten.min.default), most),
+    # along an axis, with a result of the same sizes
+    **dict.fromkeys((aten._softmax.default, aten._log_softmax.default), least),
+    **dict.fromkeys((aten._softmax_backward_data.default, aten._log_softmax_backward_data.default), lambda dtype: 0),
+    aten.cumsum.default: lambda dtype: 0,
+}
+"""The number that changes no result, of each reduction and of each operator along an axis."""
+
+
+@rule(*IDENTITIES)
+def reduced(site: Site) -> None:
+    """An operator over or along an axis, with the identity for elements that are not selected."""
+    target, kinds = site.operation.target, {each: site.rewriting.kind(each) for each in site.tensors.values()}
+    if target is aten.linalg_vector_norm.default and not site.given["ord"] >= 0:
+        raise NotMasked("a norm of the smallest element")
+    if len({(site.axis(each), len(kind.sizes)) for each, kind in kinds.items()}) > 1:
+        raise NotMasked("other tensors along the selected elements")
+    if site.axis(next(iter(kinds))) not in dims_of(site):
+        same(site)
+        return
+    filled = {each: site.filled(each, IDENTITIES[target](kind.dtype)) for each, kind in kinds.items()}
+    site.gives(site.called(**{name: filled[each] for name, each in site.tensors.items()}))
+
+
+def dims_of(site: Site) -> list[int]:
+    """The axes over which an operator goes, of its first argument."""
+    dims, rank = site.given.get("dim"), len(site.rewriting.kind(site.operation.args[0]).sizes)
+    return [dim % rank for dim in ([dims] if isinstance(dims, int) else list(dims or range(rank)))]
+
+
+def accumulated_in(dtype: torch.dtype) -> torch.dtype:
+    """The dtype in which a mean of elements is computed."""
+    if dtype.is_complex:
+        raise NotMasked("a mean of complex numbers")
+    return torch.float32 if dtype in (torch.float16, torch.bfloat16) else dtype
+
+
+def count_over(site: Site, value: Result, dims: Sequence[int], dtype: torch.dtype) -> Tensor:
+    """The number of elements in these axes of a tensor, that of the selected ones among them."""
+    count, sizes, axis = site.count(dtype), site.rewriting.kind(value).sizes, site.axis(value)
+    for dim in dims:
+        if dim != axis and not (isinstance(sizes[dim], int) and sizes[dim] == 1):
+            count = count * sizes[dim]
+    return count
+
+
+@rule(aten.mean.default, aten.mean.dim, aten.var.correction, aten.std.correction)
+def averaged(site: Site) -> None:
+    """The mean of selected elements, or of their squared deviations, in the dtype that sums accumulate in; as in eager
+    torch, the variance is NaN without a degree of freedom."""
+    given, source, dims = site.given, site.given["self"], dims_of(site)
+    if site.axis(source) not in dims:
+        same(site)
+        return
+    dtype, keepdim = given.get("dtype") or site.rewriting.kind(source).dtype, given.get("keepdim", False)
+    wide = accumulated_in(dtype)
+    whole, count = site.filled(source, 0).to(wide), count_over(site, source, dims, wide)
+    if "correction" in given:
+        away = whole - whole.sum(dims, keepdim=True) / count
+        whole, correction = site.filled(source, 0, away * away), given["correction"]
+        count = (count - (1 if correction is None else correction)).clamp(min=0)
+    made = whole.sum(dims, keepdim) / count
+    site.gives((made.sqrt() if site.operation.target is aten.std.correction else made).to(dtype))
+
+
+# ---------------------------------------------------------------------- losses
+
+LOSSES: Final = (
+    aten.mse_loss.default, aten.smooth_l1_loss.default, aten.huber_loss.default, aten.binary_cross_entropy.default,
+    aten.mse_loss_backward.default, aten.smooth_l1_loss_backward.default, aten.huber_loss_backward.default,
+    aten.binary_cross_entropy_backward.default, aten.binary_cross_entropy_with_logits.default,
+)  # fmt: skip
+"""Losses with a reduction, and their gradients."""
+NONE, MEAN = 0, 1
+
+
+@rule(*LOSSES)
+def lost(site: Site) -> None:
+    """A loss or its gradient for each element, with zeros where nothing is selected: of these no loss raises an error.
+
+    It is computed in the dtype in which means accumulate.
+    """
+    is_gradient, reduction = "grad_output" in site.tensors, site.given["reduction"]
+    like = site.operation.output if is_gradient else site.tensors["self"]
+    axis, kind = site.axis(like), site.rewriting.kind(like)
+    if axis is None:
+        raise NotMasked("a loss of which only targets are selected")
+    rank, wide = len(kind.sizes), accumulated_in(kind.dtype)
+    tensors: dict[str, Any] = {}
+    for name, value in site.tensors.items():
+        whole = aligned(site, value, axis, rank)
+        tensors[name] = (whole if site.axis(value) is None else site.filled(value, 0)).to(wide)
+    if is_gradient:
+        if reduction == MEAN:
+            tensors["grad_output"] = tensors["grad_output"] / count_over(site, like, range(rank), wide)
+        tensors["grad_output"] = tensors["grad_output"].expand(site.sizes(like))
+    made = site.called(**tensors, reduction=NONE)
+    if not is_gradient and reduction != NONE:
+        made = site.filled(like, 0, made).sum()
+        made = made / count_over(site, like, range(rank), wide) if reduction == MEAN else made
+    site.gives(made.to(kind.dtype))
+
+
+@rule(aten.nll_loss_forward.default, aten.nll_loss_backward.default)
+def likelihood(site: Site) -> None:
+    """The negative log likelihood, or its gradient: rows that are not selected get the ignored class."""
+    given = site.given
+    rows, classes = given["self"], given["target"]
+    if site.axis(rows) != 0 or len(site.rewriting.kind(rows).sizes) != 2 or site.axis(classes) != 0:
+        raise NotMasked("classes of other elements than rows")
+    made = site.called(target=site.filled(classes, given["ignore_index"]))
+    for each, output in zip(flat(made), site.operation.outputs):
+        site.gives(each, output)

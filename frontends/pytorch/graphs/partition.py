@@ -31,13 +31,7 @@ import torch
 
 from backends.decisions.questions import Choice, Decisions, Question, at_most
 from backends.loops.operations import OPERATIONS
-from frontends.pytorch.recording.operations import (
-    Operation,
-    has_effects,
-    is_view,
-    listed,
-    results_of,
-)
+from frontends.pytorch.recording.operations import Operation, has_effects, is_view, listed, results_of
 from frontends.pytorch.symbolic.tensor import Result
 from shapes.env import ShapeEnv
 from shapes.symbolic.numbers import SymInt
@@ -47,25 +41,10 @@ if TYPE_CHECKING:
     from solver.terms.interner import Interner
 
 aten: Final = torch.ops.aten
-CHEAP: Final = frozenset(
-    [
-        getattr(aten, name).default
-        for name in (
-            "_to_copy",
-            "clone",
-            "expand",
-            "full",
-            "arange",
-            "zeros",
-            "ones",
-            "full_like",
-            "constant_pad_nd",
-            "slice_backward",
-            "upsample_nearest2d",
-            "ones_like",
-        )
-    ]
-)
+CHEAP: Final = frozenset([getattr(aten, name).default for name in (
+    "_to_copy", "clone", "_unsafe_view", "expand", "full", "arange", "zeros", "ones", "full_like", "constant_pad_nd",
+    "slice_backward", "upsample_nearest2d", "ones_like",
+)])  # fmt: skip
 """Recomputed operators besides elementwise ones and views."""
 FUNCTIONS: Final = {
     aten.gelu.default: 1,

@@ -28,10 +28,8 @@ from backends.decisions.questions import Decisions
 from backends.loops.program import Program
 from frontends.pytorch.graphs.form import Form
 from frontends.pytorch.lowering import (
-    creation,
     decomposed,
     joining,
-    losses,
     normalization,
     pointwise,
     ragged,

@@ -36,42 +36,37 @@ from solver.terms.expr import Atom, Expr
 
 aten: Final = torch.ops.aten
 
-DECOMPOSED: Final = (
+NAMES: Final = (
     # activations
-    aten.elu.default, aten.elu_backward.default, aten.gelu.default, aten.gelu_backward.default, aten.glu.default,
-    aten.hardshrink.default, aten.hardsigmoid.default, aten.hardsigmoid_backward.default, aten.hardswish.default,
-    aten.hardswish_backward.default, aten.hardtanh.default, aten.hardtanh_backward.default, aten.leaky_relu.default,
-    aten.leaky_relu_backward.default, aten.log_sigmoid_forward.default, aten.log_sigmoid_backward.default,
-    aten.mish.default, aten._prelu_kernel.default, aten._prelu_kernel_backward.default,
-    aten.sigmoid_backward.default, aten.softplus.default, aten.softplus_backward.default,
-    aten.softshrink.default, aten.tanh_backward.default, aten.threshold.default, aten.threshold_backward.default,
-    aten.native_dropout_backward.default,
+    "elu", "elu_backward", "gelu", "gelu_backward", "glu", "hardshrink", "hardsigmoid", "hardsigmoid_backward",
+    "hardswish", "hardswish_backward", "hardtanh", "hardtanh_backward", "leaky_relu", "leaky_relu_backward",
+    "log_sigmoid_forward", "log_sigmoid_backward", "mish", "_prelu_kernel", "_prelu_kernel_backward",
+    "sigmoid_backward", "softplus", "softplus_backward", "softshrink", "tanh_backward", "threshold",
+    "threshold_backward", "native_dropout_backward",
     # elementwise
-    aten.addcdiv.default, aten.addcmul.default, aten.clamp_max.default, aten.clamp_max.Tensor, aten.clamp_min.default,
-    aten.clamp_min.Tensor, aten.deg2rad.default, aten.lerp.Scalar, aten.lerp.Tensor, aten.logaddexp.default,
-    aten.logaddexp2.default, aten.logit.default, aten.masked_fill.Scalar, aten.masked_fill.Tensor,
-    aten.nan_to_num.default, aten.rad2deg.default, aten.rsub.Scalar, aten.rsub.Tensor, aten.xlogy.Scalar_Other,
-    aten.xlogy.Scalar_Self, aten.xlogy.Tensor,
+    "addcdiv", "addcmul", "clamp_max", "clamp_max.Tensor", "clamp_min", "clamp_min.Tensor", "deg2rad", "lerp.Scalar",
+    "lerp.Tensor", "logaddexp", "logaddexp2", "logit", "masked_fill.Scalar", "masked_fill.Tensor", "nan_to_num",
+    "rad2deg", "rsub.Scalar", "rsub.Tensor", "xlogy.Scalar_Other", "xlogy.Scalar_Self", "xlogy.Tensor",
     # reductions
-    aten.aminmax.default, aten.count_nonzero.default, aten.count_nonzero.dim_IntList, aten.logsumexp.default,
-    aten.linalg_vector_norm.default, aten.nansum.default, aten.norm.Scalar, aten.norm.ScalarOpt_dim,
-    aten._softmax.default, aten._safe_softmax.default, aten._softmax_backward_data.default,
-    aten._log_softmax.default, aten._log_softmax_backward_data.default,
+    "aminmax", "count_nonzero", "count_nonzero.dim_IntList", "logsumexp", "linalg_vector_norm", "nansum", "norm.Scalar",
+    "norm.ScalarOpt_dim", "_softmax", "_safe_softmax", "_softmax_backward_data", "_log_softmax",
+    "_log_softmax_backward_data",
     # losses
-    aten.binary_cross_entropy_backward.default, aten.binary_cross_entropy_with_logits.default,
-    aten.huber_loss.default, aten.huber_loss_backward.default, aten.mse_loss.default, aten.mse_loss_backward.default,
-    aten.smooth_l1_loss.default, aten.smooth_l1_loss_backward.default,
+    "binary_cross_entropy_backward", "binary_cross_entropy_with_logits", "huber_loss", "huber_loss_backward",
+    "mse_loss", "mse_loss_backward", "smooth_l1_loss", "smooth_l1_loss_backward",
     # normalization
-    aten._fused_rms_norm.default, aten._fused_rms_norm_backward.default, aten._native_batch_norm_legit.default,
-    aten._native_batch_norm_legit.no_stats, aten._native_batch_norm_legit_functional.default,
-    aten._native_batch_norm_legit_no_training.default, aten.native_batch_norm.default,
-    aten.native_batch_norm_backward.default, aten.native_layer_norm.default, aten.native_layer_norm_backward.default,
+    "_fused_rms_norm", "_fused_rms_norm_backward", "_native_batch_norm_legit", "_native_batch_norm_legit.no_stats",
+    "_native_batch_norm_legit_functional", "_native_batch_norm_legit_no_training", "native_batch_norm",
+    "native_batch_norm_backward", "native_layer_norm", "native_layer_norm_backward",
     # views and copies
-    aten.diag_embed.default, aten.eye.default, aten.eye.m, aten.pixel_shuffle.default, aten.pixel_unshuffle.default,
-    aten.repeat.default, aten.replication_pad1d.default, aten.replication_pad2d.default,
-    aten.replication_pad3d.default, aten.rot90.default, aten.select_backward.default, aten.stack.default,
-    aten.tril.default, aten.triu.default, aten.unfold_copy.default, aten.upsample_nearest2d.default,
+    "diag_embed", "eye", "eye.m", "pixel_shuffle", "pixel_unshuffle", "repeat", "replication_pad1d",
+    "replication_pad2d", "replication_pad3d", "rot90", "select_backward", "stack", "tril", "triu", "unfold_copy",
+    "upsample_nearest2d",
 )  # fmt: skip
+"""Operators by name, those of another overload than the default one by both names."""
+DECOMPOSED: Final = tuple([
+    getattr(getattr(aten, name), overload or "default") for name, _, overload in [each.partition(".") for each in NAMES]
+])  # fmt: skip
 STEPS: Final = {"+": "add", "-": "sub", "*": "mul", "/": "div", "truediv": "div"}
 """The arithmetic of floats that are computed from sizes."""
 

@@ -40,36 +40,16 @@ FOLLOWING: Final = {
     aten.upsample_bilinear2d_backward.default: (0,),
 }
 """The image arguments of operators whose results have the first one's layout."""
-FRESH: Final = frozenset(
-    [
-        *CONVOLUTIONS,
-        *FOLLOWING,
-        aten.avg_pool2d.default,
-        aten.avg_pool2d_backward.default,
-        aten._adaptive_avg_pool2d.default,
-        aten._adaptive_avg_pool2d_backward.default,
-        aten.upsample_bicubic2d.default,
-        aten.upsample_bicubic2d_backward.default,
-        aten.sort.default,
-        aten.topk.default,
-    ]
-)
+FRESH: Final = frozenset([*CONVOLUTIONS, *FOLLOWING, *[getattr(aten, name).default for name in (
+    "avg_pool2d", "avg_pool2d_backward", "_adaptive_avg_pool2d", "_adaptive_avg_pool2d_backward", "upsample_bicubic2d",
+    "upsample_bicubic2d_backward", "sort", "topk",
+)]])  # fmt: skip
 """Operators whose results alias neither their arguments nor each other; the arguments determine the layout."""
 INTO: Final = {getattr(aten, name).default: getattr(torch, name) for name in ("mm", "bmm", "addmm", "baddbmm")}
 """Operators with fresh results whose `out` variants are as fast."""
-SURE: Final = frozenset(
-    [
-        *INTO,
-        aten.argmax.default,
-        aten.argmin.default,
-        aten.cumsum.default,
-        aten.index_select.default,
-        aten.embedding.default,
-        aten.embedding_dense_backward.default,
-        aten.nll_loss_forward.default,
-        aten.gather.default,
-    ]
-)
+SURE: Final = frozenset([*INTO, *[getattr(aten, name).default for name in (
+    "argmax", "argmin", "cumsum", "index_select", "embedding", "embedding_dense_backward", "nll_loss_forward", "gather",
+)]])  # fmt: skip
 """Operators whose results are always contiguous."""
 
 

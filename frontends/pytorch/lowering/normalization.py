@@ -11,6 +11,7 @@ from backends.loops.channels_last import is_channels_last
 from frontends.pytorch.lowering.reductions import moments
 from frontends.pytorch.lowering.registry import Declined, Lowered, Site, lowering
 from frontends.pytorch.lowering.values import Value
+from frontends.pytorch.lowering.views import reshaped
 from solver.terms.expr import Expr
 
 aten: Final = torch.ops.aten
@@ -37,13 +38,6 @@ def _grouped(x: Value, groups: int) -> Value:
     return Value(x.build, x.build.split(x.tensor, runs, sizes), sizes)
 
 
-def _ungrouped(x: Value, sizes: tuple[Expr, ...]) -> Value:
-    made = x.build.reshape(x.tensor, sizes)
-    if made is None:
-        raise Declined
-    return Value(x.build, made, sizes)
-
-
 def _by_group(vector: Value | None, like: Value) -> Value | None:
     """A vector over channels, reshaped to (groups, channels of a group)."""
     if vector is None:
@@ -65,11 +59,8 @@ def native_group_norm(at: Site, x: Value, weight: Value | None, bias: Value | No
     deviation = (variance + eps).apply("rsqrt")
     normalized = (parts.computed() - mean) * deviation
     whole = _scaled(normalized, _by_group(weight, parts), _by_group(bias, parts))
-    return [_ungrouped(whole, x.sizes), _first_two(mean), _first_two(deviation)]
-
-
-def _first_two(x: Value) -> Value:
-    return Value(x.build, x.build.squeeze(x.tensor, range(2, x.rank)), x.sizes[:2])
+    inside = range(2, parts.rank)
+    return [reshaped(whole, x.sizes), mean.squeezed(inside), deviation.squeezed(inside)]
 
 
 @lowering(aten.native_group_norm_backward.default)
@@ -95,8 +86,8 @@ def native_group_norm_backward(
     inner = (_scaled(grads, by_group, None) - average - normalized * slope) * deviation
     rest = (0, *space_axes)
     vector = (x.sizes[1],)
-    vectors = [_ungrouped(each.sum(rest), vector) for each in (along, total)]
-    return _asked(wanted, _ungrouped(inner, x.sizes), *vectors)
+    vectors = [reshaped(each.sum(rest), vector) for each in (along, total)]
+    return _asked(wanted, reshaped(inner, x.sizes), *vectors)
 
 
 # ---------------------------------------------------------------------- channels last

@@ -1,13 +1,25 @@
 """The value of each result while a program is lowered: an expression, or memory.
 
+    >>> import torch
+    >>> from frontends.pytorch import trace
+    >>> from frontends.pytorch.graphs.functional import functional
+    >>> place_of(functional(trace(torch.relu, (torch.randn(3),)))).device
+    device(type='cpu')
+
 A materialized result has eager's strides. A view of memory is memory; materializing a view of an expression
-materializes the expression.
+materializes the expression. Kernels run on one device. Like operators, a program on an accelerator accepts CPU scalars
+(tensors with one element) if they are not aliased by its results.
+
+Scalars are sizes, or floats and truth values of sizes that a call computes. A float of the run is the integer of its 64
+bits, as in the engine, until a call computes with it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import Any, Final
 
 import torch
 
@@ -16,14 +28,78 @@ from backends.loops.channels_last import channels_last_strides, is_channels_last
 from backends.loops.kernels import Buffer
 from backends.loops.nodes import Memory, Tensor, descend
 from backends.loops.operations import DTYPES
-from backends.loops.program import Call, Program
+from backends.loops.program import Call, Check, Program
 from frontends.pytorch.errors import Unsupported
-from frontends.pytorch.lowering.devices import Brought, Places
+from frontends.pytorch.graphs.form import Form
+from frontends.pytorch.graphs.graph import reads_floats, undefined
 from frontends.pytorch.lowering.registry import sizes_of
 from frontends.pytorch.lowering.values import Value
+from frontends.pytorch.recording.operations import results_of
 from frontends.pytorch.symbolic.metadata import Metadata, name_of
+from frontends.pytorch.symbolic.node import Node
 from frontends.pytorch.symbolic.tensor import Result
-from solver.terms.expr import Expr
+from frontends.pytorch.symbolic.values import symbols_of
+from shapes.symbolic.numbers import SymBool, SymFloat, SymInt
+from solver.floats.ordinals import pattern as pattern_of
+from solver.terms.expr import Atom, Expr
+from solver.terms.prop import Prop
+
+aten: Final = torch.ops.aten
+WRITTEN: Final = (aten.lift_fresh_copy.default, aten.scalar_tensor.default, aten.full.default)
+"""Operators that make tensors of a program's literals."""
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """A program's device.
+
+    Attributes:
+        device: where everything is computed; None if there is no tensor.
+        brought: CPU scalars that are copied to it.
+    """
+
+    device: torch.device | None
+    brought: frozenset[Result] = frozenset()
+
+
+def place_of(form: Form) -> Places:
+    """Find a program's device.
+
+    Raises:
+        Unsupported: on several devices.
+    """
+    made = list(results_of([operation.output for operation in form.operations]))
+    given = [*[result for _, result in form.inputs], *form.constants]
+    where = {each: each.metadata.device for each in (*given, *made) if each.metadata is not None}
+    devices = [*dict.fromkeys(where.values())]
+    device = next((each for each in devices if each.type != "cpu"), devices[0] if devices else None)
+    apart = [each for each in where if where[each] != device]
+    if not apart:
+        return Places(device)
+    writing = [each for each in form.operations if each.target in WRITTEN]
+    literals = {each.output for each in writing}
+    seen = {each for each in (*form.outputs, *form.changed) if isinstance(each, Result)}
+    for each in apart:
+        if each in seen or each not in literals.union(given) or not is_number(each):
+            raise Unsupported(f"a program with tensors on both {device} and {where[each]} has no kernels")
+    literals.update(results_of([each.args for each in writing]))
+    return Places(device, frozenset(apart) - literals)
+
+
+def is_number(result: Result) -> bool:
+    """Return True for a CPU scalar."""
+    kind = result.metadata
+    return kind is not None and kind.device.type == "cpu" and not kind.sizes and name_of(kind.dtype) in DTYPES
+
+
+@dataclass(frozen=True, slots=True)
+class Brought:
+    """Copy a CPU scalar to a device, without synchronization."""
+
+    device: torch.device
+
+    def __call__(self, number: torch.Tensor) -> torch.Tensor:
+        return torch.full((), number.item(), dtype=number.dtype, device=self.device)
 
 
 class Results:
@@ -213,3 +289,60 @@ def laid_out(rank: int) -> Callable[..., torch.Tensor]:
         return torch.empty_strided(layout[:rank], layout[rank:], dtype=x.dtype, device=x.device).copy_(x)
 
     return copied
+
+
+# ---------------------------------------------------------------------- scalars
+
+
+class Numbers:
+    """The expression for each scalar; one that is no size has a symbol of its own, computed by a call."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self._made: dict[Node, Expr] = {}
+        self._checked: set[Prop] = set()
+
+    def of(self, node: Node) -> Expr | int | float | bool:
+        """A scalar as an argument."""
+        value = node.value
+        if isinstance(value, SymInt):
+            self._check(value)
+            return value.expr.constant if value.expr.is_constant else value.expr
+        if not isinstance(value, SymBool | SymFloat):
+            return value
+        found = self._made.get(node)
+        if found is None:
+            if isinstance(value, SymFloat) and reads_floats(value):
+                self._check(value)
+            found = self._made[node] = self._computed(value)
+        return found
+
+    def _check(self, value: SymInt | SymFloat) -> None:
+        found = None if value.domain in self._checked else undefined(value)
+        if found is not None:
+            self._checked.add(value.domain)
+            self.program.steps.append(Check(*found))
+
+    def _computed(self, value: SymBool | SymFloat) -> Expr:
+        interner = self.program.build.interner
+        arguments: Sequence[Expr]
+        target: Callable[..., object]
+        if isinstance(value, SymBool):
+            arguments, target = (interner.ite(value.prop, 1, 0),), bool
+        else:
+            arguments, target = value.value.arguments, value.value.program.evaluate
+        symbol = interner.symbol(f"number{len(self._made)}")
+        (atom,) = symbol.symbols
+        self.program.steps.append(Call(target, tuple(arguments), {}, (atom,)))
+        return symbol
+
+    def given(self, atom: Atom) -> Atom:
+        """The symbol of a float argument with these bits."""
+        (number,) = self.program.build.interner.symbol(f"{atom.name}_float").symbols
+        self.program.steps.append(Call(pattern_of, (number.expr,), {}, (atom,)))
+        return number
+
+    def bind(self, node: Node) -> tuple[Atom, Callable[[Any], object]]:
+        """The symbol of an operator's scalar result, and the conversion to it."""
+        (atom,) = symbols_of(node.value)
+        return atom, pattern_of if isinstance(node.value, SymFloat) else int

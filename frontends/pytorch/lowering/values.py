@@ -17,7 +17,7 @@ An operand may be a number or a size; a smaller tensor is broadcast to the one b
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -25,6 +25,11 @@ from backends.loops.nodes import GatherIndices, Memory, Number, Sizes, Tensor, V
 from backends.loops.operations import HALVES, computed_as, is_float
 from backends.loops.tensors import Expressions
 from solver.terms.expr import Expr
+
+
+def _operation(name: str) -> Callable[[Value, Operand], Value]:
+    """The method of an operation with two operands."""
+    return lambda self, other: self.apply(name, other)
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
@@ -107,50 +112,27 @@ class Value:
             return Value(self.build, self.tensor, sizes)
         return Value(self.build, self.build.expand(self.tensor, sizes), sizes)
 
-    def __add__(self, other: Operand) -> Value:
-        return self.apply("add", other)
+    __add__ = _operation("add")
+    __sub__ = _operation("sub")
+    __mul__ = _operation("mul")
+    __truediv__ = _operation("div")
+    __lt__ = _operation("lt")
+    __le__ = _operation("le")
+    __gt__ = _operation("gt")
+    __ge__ = _operation("ge")
+    __and__ = _operation("bitand")
+    __or__ = _operation("bitor")
+    equals = _operation("eq")
+    differs = _operation("ne")
 
     def __radd__(self, other: Constant) -> Value:
         return self.number(other) + self
 
-    def __sub__(self, other: Operand) -> Value:
-        return self.apply("sub", other)
-
-    def __mul__(self, other: Operand) -> Value:
-        return self.apply("mul", other)
-
-    def __truediv__(self, other: Operand) -> Value:
-        return self.apply("div", other)
-
     def __neg__(self) -> Value:
         return self.apply("neg")
 
-    def __lt__(self, other: Operand) -> Value:
-        return self.apply("lt", other)
-
-    def __le__(self, other: Operand) -> Value:
-        return self.apply("le", other)
-
-    def __gt__(self, other: Operand) -> Value:
-        return self.apply("gt", other)
-
-    def __ge__(self, other: Operand) -> Value:
-        return self.apply("ge", other)
-
-    def __and__(self, other: Operand) -> Value:
-        return self.apply("bitand", other)
-
-    def __or__(self, other: Operand) -> Value:
-        return self.apply("bitor", other)
-
     def __invert__(self) -> Value:
         return self.apply("bitnot")
-
-    def equals(self, other: Operand) -> Value:
-        return self.apply("eq", other)
-
-    def differs(self, other: Operand) -> Value:
-        return self.apply("ne", other)
 
     def select(self, yes: Operand, no: Operand) -> Value:
         """Select elementwise; at least one operand is a value."""

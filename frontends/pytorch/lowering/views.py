@@ -27,29 +27,17 @@ def same(at: Site, x: Value) -> Value:
     return x
 
 
-@lowering(aten.permute.default, aten.permute_copy.default, views=True)
-def permute(at: Site, x: Value, order: list[int]) -> Value:
-    return _permuted(x, [axis % x.rank for axis in order])
-
-
-@lowering(aten.transpose.int, aten.transpose_copy.int, views=True)
-def transpose(at: Site, x: Value, first: int, second: int) -> Value:
-    order = list(range(x.rank))
-    if order:
-        first, second = first % x.rank, second % x.rank
-        order[first], order[second] = order[second], order[first]
-    return _permuted(x, order)
-
-
+@lowering(aten.permute.default, aten.permute_copy.default, aten.transpose.int, aten.transpose_copy.int, views=True)
 @lowering(aten.t.default, aten.t_copy.default, views=True)
-def t(at: Site, x: Value) -> Value:
-    return _permuted(x, list(range(x.rank))[::-1])
-
-
-def _permuted(x: Value, order: Sequence[int]) -> Value:
-    sizes = tuple([x.sizes[axis] for axis in order])
-    tensor = x.tensor if isinstance(x.tensor, Number) else x.build.permute(x.tensor, order)
-    return Value(x.build, tensor, sizes)
+def permute(at: Site, x: Value, order: list[int] | int = 0, other: int = -1) -> Value:
+    """Lower another order of axes, all of them or two that are exchanged."""
+    axes = list(range(x.rank))
+    if isinstance(order, list):
+        axes = [axis % x.rank for axis in order]
+    elif axes:
+        axes[order], axes[other] = axes[other], axes[order]
+    tensor = x.tensor if isinstance(x.tensor, Number) else x.build.permute(x.tensor, axes)
+    return Value(x.build, tensor, tuple([x.sizes[axis] for axis in axes]))
 
 
 @lowering(aten.expand.default, aten.expand_copy.default, views=True)

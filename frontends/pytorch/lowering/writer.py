@@ -21,11 +21,9 @@ from backends.results import check_results
 from frontends.pytorch.errors import Unsupported
 from frontends.pytorch.graphs.form import Form
 from frontends.pytorch.graphs.graph import are_bound, due, is_symbol, prediction_of
-from frontends.pytorch.lowering.devices import place_of
 from frontends.pytorch.lowering.layouts import FRESH, INTO, SURE, begins, images_of
-from frontends.pytorch.lowering.numbers import Numbers
 from frontends.pytorch.lowering.registry import BINDING, LOWERINGS, VIEWS, Declined, Site, in_order, symbolic_sizes_of
-from frontends.pytorch.lowering.results import Results
+from frontends.pytorch.lowering.results import Numbers, Results, place_of
 from frontends.pytorch.lowering.values import Value
 from frontends.pytorch.recording.operations import Operation, is_custom, is_view, results_of
 from frontends.pytorch.symbolic.metadata import Metadata, name_of

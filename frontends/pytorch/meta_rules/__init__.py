@@ -5,14 +5,4 @@ index of an argument that is returned, a list or tuple of these, or `NotImplemen
 Sizes come from `shapes.rules`, by `ruled`; the rules here add strides, dtype and device.
 """
 
-from __future__ import annotations
-
-import importlib
-from typing import Final
-
-FAMILIES: Final = (
-    "data_dependent", "missing_meta", "views", "contiguous", "convolution", "pointwise", "transforms",
-)  # fmt: skip
-
-for family in FAMILIES:
-    importlib.import_module(f"frontends.pytorch.meta_rules.{family}")
+from frontends.pytorch.meta_rules import by_shape_rule, convolution, missing_meta, pointwise

@@ -131,8 +131,6 @@ def filled(x: torch.Tensor, dim: int, index: torch.Tensor, value: object) -> tor
 
 
 MEANT: Final[Mapping[torch._ops.OpOverload, Callable[..., torch.Tensor]]] = {
-    aten.native_dropout_backward.default: lambda grad_output, mask, scale: grad_output * mask * scale,
-    aten.special_xlog1py.default: torch.true_divide,
     aten.index_fill.int_Scalar: filled,
     aten.index_fill.int_Tensor: filled,
 }

@@ -4,29 +4,44 @@
     >>> is_elementwise(torch.ops.aten.mul.Tensor), is_elementwise(torch.ops.aten.mm.default)
     (True, False)
 
-Torch's tag says which operators are elementwise. The operator itself determines the dtype of the result (`dtypes`); its
+Torch's tag says which operators are elementwise. The operator itself determines the dtype of the result; its
 sizes and strides follow from the operands (`layouts`). Torch's own comparison of strides takes longer, and
 answers where kernels convert operands first, whose copies have other strides, or where axes of extent 1 matter. Meta
 functions of the operators are not asked: those with several steps in Python arrange each step's result anew.
+
+For dtypes the operator itself runs on tiny tensors, once for each combination of dtypes and scalars:
+
+    >>> x, n = torch.ones(2, 3, dtype=torch.float16), torch.arange(4)
+    >>> dtypes_of(torch.ops.aten.add.Tensor, (x, torch.ones(())), {})
+    (torch.float16,)
+    >>> dtypes_of(torch.ops.aten.mean.default, (n,), {}) is None # it is an error, which torch reports
+    True
+
+The tensors are on the meta device, with one element and the same rank, so type promotion is the same. `on_cpu`, they
+are on the CPU, and kernels run, which do not take all dtypes that meta functions take:
+
+    >>> dtypes_of(torch.ops.aten.mish.default, (n,), {})
+    (torch.int64,)
+    >>> dtypes_of(torch.ops.aten.mish.default, (n,), {}, on_cpu=True)
+    Traceback (most recent call last):
+    NotImplementedError: "mish_cpu" not implemented for 'Long'
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import reduce
-from typing import Final
+from typing import Any, Final
 
 import torch
 from torch._prims_common import compute_elementwise_output_strides
 
-from frontends.pytorch.meta_rules.dtypes import dtypes_of
 from frontends.pytorch.meta_rules.layouts import (
     common_sizes,
     elementwise_strides,
     is_ambiguously_channels_last,
     is_by_row,
     is_expanded,
-    order_of,
 )
 from frontends.pytorch.meta_rules.registry import kind_rule, metadata_of, packed
 from frontends.pytorch.symbolic.metadata import Metadata
@@ -45,6 +60,9 @@ REVERSED: Final = (aten.leaky_relu_backward.default, aten.rsub.Tensor, aten.thre
 """Operators whose kernels take their operands in another order: the last one's strides have priority."""
 PACKED: Final = (aten.masked_fill.Scalar, aten.masked_fill.Tensor, aten.mvlgamma.default)
 """Operators with torch's tag whose result is contiguous, whatever the operands' layouts."""
+KEPT: Final = 1 << 14
+Dtypes = tuple[torch.dtype | None, ...]
+_found: Final[dict[tuple[object, ...], Dtypes | None]] = {}
 
 
 def is_elementwise(func: torch._ops.OpOverload) -> bool:
@@ -91,22 +109,21 @@ def elementwise(func: torch._ops.OpOverload, recorder: Trace, *args: object, **k
     is_condition = func is aten.where.self and all(each is operands[0] for each in ranked)
     if is_alike:
         is_converted = not is_condition and dtype not in (ranked[0].dtype, torch.bool)
-        read = [copied(recorder, each) for each in ordered] if is_converted else ordered
+        # kernels compute with copies of another dtype, and those of expanded operands are not expanded
+        read = [
+            copied(recorder, each, each.dtype, each.device) if is_converted and is_expanded(each) else each
+            for each in ordered
+        ]
         strides = None if None in read else elementwise_strides(env, [each for each in read if each], sizes)
         if strides is not None:
             return recorder.kinds.laid(sizes, strides, 0, dtype, ranked[0].device)
     return by_comparison(recorder, ordered, sizes, dtype, promoted=func is not aten.where.self)
 
 
-def copied(recorder: Trace, operand: Metadata) -> Metadata | None:
-    """The copy of another dtype that a kernel computes with: that of an expanded operand is not expanded.
-
-    None if its strides depend on sizes.
-    """
-    if not is_expanded(operand):
-        return operand
+def copied(recorder: Trace, operand: Metadata, dtype: torch.dtype, device: torch.device) -> Metadata | None:
+    """The metadata of a copy, without gaps and expanded axes; None if its strides depend on sizes."""
     strides = elementwise_strides(recorder.env, [operand], operand.shape)
-    return None if strides is None else recorder.kinds.laid(operand.shape, strides, 0, operand.dtype, operand.device)
+    return None if strides is None else recorder.kinds.laid(operand.shape, strides, 0, dtype, device)
 
 
 def by_comparison(
@@ -141,10 +158,77 @@ def like(
         return NotImplemented
     if memory_format is torch.contiguous_format:
         return packed(recorder, base.shape, dtype, device)
-    order = order_of(recorder.env, base) if memory_format in (None, torch.preserve_format) else None
-    if order is None:
-        return NotImplemented
-    if order.dense:
-        return recorder.kinds.like(base, dtype, device)
-    strides = elementwise_strides(recorder.env, [base], base.shape)
-    return NotImplemented if strides is None else recorder.kinds.laid(base.shape, strides, 0, dtype, device)
+    is_kept = memory_format in (None, torch.preserve_format)
+    made = copied(recorder, base, dtype, device) if is_kept else None
+    return NotImplemented if made is None else made
+
+
+# ---------------------------------------------------------------------- dtypes
+
+
+def dtypes_of(
+    func: torch._ops.OpOverload, args: Sequence[object], kwargs: Mapping[str, object], *, on_cpu: bool = False
+) -> Dtypes | None:
+    """The dtypes of the results; None if one-element tensors cannot determine them. On the CPU, raises the operator's
+    error instead."""
+    key: list[object] = [func, torch.get_default_dtype(), on_cpu]
+    _describe(key, args)
+    for name, value in kwargs.items():
+        key.append(name)
+        _describe(key, value)
+    whole = tuple(key)
+    try:
+        if whole in _found:
+            return _found[whole]
+    except TypeError:
+        return None
+    if len(_found) >= KEPT:
+        _found.clear()
+    found = _found[whole] = _asked(func, args, kwargs, on_cpu)
+    return found
+
+
+def _describe(key: list[object], value: Any) -> None:
+    kind = type(value)
+    if isinstance(value, torch.Tensor):
+        key.append((value.dtype, value.dim()))
+    elif kind is list or kind is tuple:
+        key.append(len(value))
+        for item in value:
+            _describe(key, item)
+    elif kind is torch.SymInt or kind is torch.SymFloat or kind is torch.SymBool:
+        key.append(kind)
+    else:
+        key.append(kind)
+        key.append(value)
+
+
+def _asked(
+    func: torch._ops.OpOverload, args: Sequence[object], kwargs: Mapping[str, object], on_cpu: bool
+) -> Dtypes | None:
+    device = torch.device("cpu" if on_cpu else "meta")
+    with torch._C._DisablePythonDispatcher(), torch._C._DisableAutocast():
+        try:
+            given = [_tiny(arg, device) for arg in args]
+            made = func(*given, **{name: _tiny(value, device) for name, value in kwargs.items()})
+        except (RuntimeError, TypeError, ValueError, IndexError):
+            if on_cpu:
+                raise
+            return None
+    if isinstance(made, torch.Tensor):
+        return (made.dtype,)
+    return tuple([one.dtype if isinstance(one, torch.Tensor) else None for one in made])
+
+
+def _tiny(value: object, device: torch.device) -> object:
+    if isinstance(value, torch.Tensor):
+        return torch.ones((1,) * value.dim(), dtype=value.dtype, device=device)
+    if isinstance(value, list | tuple):
+        return [_tiny(item, device) for item in value]
+    if isinstance(value, torch.SymInt):
+        return 1
+    if isinstance(value, torch.SymFloat):
+        return 1.0
+    if isinstance(value, torch.device):
+        return device
+    return True if isinstance(value, torch.SymBool) else value

@@ -31,10 +31,8 @@ def kind_rule(*operators: object, once: bool = False) -> Callable[[Rule], Rule]:
     """Register a function as the rule of these operators."""
 
     def register(rule: Rule) -> Rule:
-        for operator in operators:
-            RULES[operator] = rule
-            if once:
-                ONCE.add(operator)
+        RULES.update(dict.fromkeys(operators, rule))
+        ONCE.update(operators if once else ())
         return rule
 
     return register

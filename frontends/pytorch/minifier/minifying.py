@@ -32,8 +32,16 @@ from torch.utils._pytree import tree_map_only
 from frontends.pytorch.dynamo.compiled import Compiled
 from frontends.pytorch.errors import rejected
 from frontends.pytorch.minifier.failures import Failure, Kind, Settings, failure_of
-from frontends.pytorch.minifier.programs import Fact, Operators, Program, copied
-from frontends.pytorch.minifier.scripts import inputs_of, inputs_text, script, tensor_text
+from frontends.pytorch.minifier.programs import (
+    Fact,
+    Operators,
+    Program,
+    copied,
+    inputs_of,
+    inputs_text,
+    script,
+    tensor_text,
+)
 from shapes.accepted import shown
 
 KINDS: Final = ("raises", "differs", "specializes")

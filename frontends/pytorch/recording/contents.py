@@ -197,11 +197,8 @@ class Contents:
         """The value number of a result as its elements are now."""
         return self._numbers.of(result)
 
-    def of(self, result: Result) -> Elements | None:
-        """The facts about a result's elements."""
-        return self._of(self.number(result))
-
-    def _of(self, number: Hashable) -> Elements | None:
+    def of(self, number: Hashable) -> Elements | None:
+        """The facts about the elements with a number."""
         made = self._made(number)
         learned = self._known.get(number)
         return made if learned is None else learned if made is None else learned.with_more(made)
@@ -262,13 +259,10 @@ class Contents:
 
     def _shape(self, result: Result, producer: Producer) -> Shape:
         shape = result.metadata.shape if result.metadata is not None else Shape(())
-        return Shape(shape, dtype=shape.dtype, elements=self._of(producer.read[result]))
+        return Shape(shape, dtype=shape.dtype, elements=self.of(producer.read[result]))
 
-    def learn(self, result: Result, elements: Elements) -> None:
-        """Add facts about a result's elements; those that are known stay."""
-        self._learn(self.number(result), elements)
-
-    def _learn(self, number: Hashable, elements: Elements) -> None:
+    def learn(self, number: Hashable, elements: Elements) -> None:
+        """Add facts about the elements with a number; those that are known stay."""
         before = self._known.get(number)
         self._known[number] = elements if before is None else before.with_more(elements)
 
@@ -276,12 +270,12 @@ class Contents:
 
     def value(self, number: Hashable) -> Int | None:
         """The only element of a tensor, where the facts have it."""
-        found = self._of(number)
+        found = self.of(number)
         return None if found is None else found.total
 
     def noted(self, number: Hashable, value: SymInt) -> None:
         """Note an element that the program reads, with the facts about it and its tensor."""
-        found = self._of(number)
+        found = self.of(number)
         if found is not None:
             self._bounded(value, found)
         producer = self._numbers.producer(number)
@@ -291,7 +285,7 @@ class Contents:
             return
         operation = producer.operation
         if operation.target is aten.sum.default and operation.kwargs.get("dtype") in (None, torch.int64):
-            self._learn(producer.read[operation.args[0]], Elements(total=value))
+            self.learn(producer.read[operation.args[0]], Elements(total=value))
         elif operation.target in (aten.select.int, aten.unbind.int):
             self._part(producer, value)
 
@@ -316,7 +310,7 @@ class Contents:
         number = producer.read[source]
         parts = self._parts.setdefault(number, {})
         place %= length
-        found = self._of(number) or Elements()
+        found = self.of(number) or Elements()
         for other, element in parts.items():
             if found.ordered:
                 self._postulate(element <= value if other < place else value <= element)
@@ -328,7 +322,7 @@ class Contents:
             if found.total is not None:
                 self._postulate(sym_sum(list(parts.values())) == found.total)
             else:
-                self._learn(number, Elements(total=sym_sum(list(parts.values()))))
+                self.learn(number, Elements(total=sym_sum(list(parts.values()))))
 
 
 def wraps(operation: Operation, dtype: torch.dtype) -> bool:

@@ -26,7 +26,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_map
 
-from frontends.pytorch.recording.custom import RULES
+from frontends.pytorch.recording.predictions import RULES
 from shapes.testing.calls import Call, Input
 from shapes.testing.directed.integers import structure_of
 from shapes.testing.references.arrays import sizes_of

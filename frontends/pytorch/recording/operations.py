@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import torch
 
-from frontends.pytorch.symbolic.function_mode import NATIVE
 from frontends.pytorch.symbolic.tensor import Result
 
 if TYPE_CHECKING:
@@ -36,8 +35,8 @@ Argument: TypeAlias = Any
 """A `Result`, a `Node`, a constant or a list of these: which, the schema of torch's operator says."""
 Target: TypeAlias = Any
 """An operator, `torch._ops.OpOverload`."""
-
-
+NATIVE: Final = frozenset(("aten", "prim", "prims", "quantized", "rngprims", "inductor", "c10d", "_c10d_functional"))
+"""The namespaces of torch's operators."""
 EXCHANGES: Final = frozenset((
     *("_c10d_functional", "_c10d_functional_autograd", "c10d_functional", "c10d", "_dtensor", "symm_mem"),
 ))  # fmt: skip

@@ -7,7 +7,6 @@ function, and then looked up.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -21,25 +20,21 @@ from frontends.pytorch.meta_rules.pointwise import elementwise, is_elementwise
 from frontends.pytorch.meta_rules.registry import ONCE, RULES
 from frontends.pytorch.recording.callers import Versions, check_supported, refuse_followed_writes
 from frontends.pytorch.recording.contents import Contents
-from frontends.pytorch.recording.custom import template
-from frontends.pytorch.recording.meta import by_meta
 from frontends.pytorch.recording.operations import Argument, Operation, Recording, draws_numbers, is_custom, is_view
+from frontends.pytorch.recording.predictions import by_meta, template
 from frontends.pytorch.recording.randomness import check_drawing
 from frontends.pytorch.recording.special import SPECIAL, refuse_control_flow
+from frontends.pytorch.source_location import origin
 from frontends.pytorch.symbolic import formulas
-from frontends.pytorch.symbolic.function_mode import Arguments, Keywords
 from frontends.pytorch.symbolic.metadata import Kinds, Metadata, Template
 from frontends.pytorch.symbolic.node import Nodes, TorchValue
-from frontends.pytorch.symbolic.tensor import Result, Trace, Traced, become, tensor_of
+from frontends.pytorch.symbolic.tensor import Arguments, Keywords, Result, Trace, Traced, become, tensor_of
 from frontends.pytorch.symbolic.values import Value
 from shapes.errors import ShapeError, UndecidedGuard
-from shapes.origin import StackWalk
 
 if TYPE_CHECKING:
     from shapes.env import ShapeEnv
     from shapes.rules.elements import Elements
-
-TORCH: Final = os.path.dirname(torch.__file__) + os.sep
 
 
 class Recorder(Trace):
@@ -56,7 +51,6 @@ class Recorder(Trace):
         self.saves_draws = False
         """True while a checkpoint saves the random numbers that are drawn."""
         self.versions: Final[Versions] = {}
-        self._line: Final = StackWalk(skip=[TORCH])
         self._templates: dict[tuple[object, ...] | None, Template] = {}
         self._constants: dict[int, Result] = {}
         self._is_inference = torch.is_inference_mode_enabled()
@@ -141,7 +135,7 @@ class Recorder(Trace):
         recorded = results if is_several else results[0]
         # this function and its caller are no source locations of the program
         is_own = self.backward and formulas.is_of_function()
-        recording.operations.append(Operation(func, args, kwargs, recorded, self.backward, self._line(2), is_own))
+        recording.operations.append(Operation(func, args, kwargs, recorded, self.backward, origin(2), is_own))
         return outside
 
     def number(self, func: torch._ops.OpOverload, args: Arguments, kwargs: Keywords, value: Value) -> TorchValue:
@@ -150,7 +144,7 @@ class Recorder(Trace):
         converted = tuple([self._argument(arg, key, []) for arg in args])
         named = {name: self._argument(value, key, []) for name, value in kwargs.items()}
         node = self.nodes.node(value)
-        self.recording.operations.append(Operation(func, converted, named, node, self.backward, self._line()))
+        self.recording.operations.append(Operation(func, converted, named, node, self.backward, origin()))
         return node.outside
 
     def _argument(self, value: Any, key: list[object], tensors: list[Traced]) -> Argument:
@@ -202,10 +196,10 @@ class Recorder(Trace):
         return made
 
     def elements(self, tensor: torch.Tensor) -> Elements | None:
-        return self.contents.of(self.result_of(tensor))
+        return self.contents.of(self.contents.number(self.result_of(tensor)))
 
     def learn(self, tensor: torch.Tensor, elements: Elements) -> None:
-        self.contents.learn(self.result_of(tensor), elements)
+        self.contents.learn(self.contents.number(self.result_of(tensor)), elements)
 
     def result_of(self, tensor: torch.Tensor) -> Result:
         """The graph value of a tensor."""

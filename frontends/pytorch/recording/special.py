@@ -22,9 +22,9 @@ from typing import Any, Final, NoReturn, TypeAlias
 import torch
 
 from frontends.pytorch.errors import Unsupported, unsupported
-from frontends.pytorch.symbolic.function_mode import Arguments, Keywords
+from frontends.pytorch.meta_rules.layouts import is_packed
 from frontends.pytorch.symbolic.node import value_of
-from frontends.pytorch.symbolic.tensor import Traced, tensor_of
+from frontends.pytorch.symbolic.tensor import Arguments, Keywords, Traced, tensor_of
 from shapes.symbolic.choices import Int, sym_or
 from shapes.symbolic.numbers import SymBool
 
@@ -33,8 +33,6 @@ Recorder: TypeAlias = Any
 aten = torch.ops.aten
 
 SPECIAL: Final[dict[object, Callable[..., object]]] = {}
-
-
 GENERATED: Final = "Runtime assertion failed for expression"
 """The beginning of Dynamo's message where the program has given none: the check has its own text."""
 CONTROL: Final = "a loop or branch in Python, or tensor operators"
@@ -42,8 +40,7 @@ CONTROL: Final = "a loop or branch in Python, or tensor operators"
 
 def special(*functions: object) -> Callable[[Callable[..., object]], Callable[..., object]]:
     def register(handler: Callable[..., object]) -> Callable[..., object]:
-        for function in functions:
-            SPECIAL[function] = handler
+        SPECIAL.update(dict.fromkeys(functions, handler))
         return handler
 
     return register
@@ -189,8 +186,7 @@ def write_through_mask(recorder: Recorder, func: torch._ops.OpOverload, args: Ar
 
 def packed(recorder: Recorder, mask: Traced) -> Traced:
     """A contiguous mask, so that axes can be added by a view."""
-    kind = mask.metadata
-    if kind is recorder.kinds.packed(kind.sizes, kind.dtype, kind.device):
+    if is_packed(mask.metadata):
         return mask
     return recorder.operator(aten.clone.default, (mask,), {"memory_format": torch.contiguous_format})
 

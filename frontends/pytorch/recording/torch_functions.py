@@ -8,34 +8,80 @@
     >>> variant.graph(torch.randn(5, 2))
     [tensor([5, 1])]
 
-The function mode (`frontends.pytorch.symbolic.function_mode`) sees the calls before torch's argument parser converts
-sizes to ints.
+The function mode sees the calls before torch's argument parser converts sizes to ints. It is active in its thread only.
 """
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
 
 import torch
 import torch._refs
+from torch._ops import OpOverload, OpOverloadPacket
+from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_leaves
 
 from frontends.pytorch.errors import unsupported
-from frontends.pytorch.symbolic.function_mode import (
-    HANDLERS,
-    Arguments,
-    Function,
-    Handler,
-    Keywords,
-    TorchFunctions,
-    handles,
-)
+from frontends.pytorch.recording.operations import NATIVE
 from frontends.pytorch.symbolic.node import ours, value_of
-from frontends.pytorch.symbolic.tensor import Traced
+from frontends.pytorch.symbolic.tensor import Arguments, Function, Keywords, Trace, Traced
 from shapes.rules.math_functions import NAMES, applied
 from shapes.symbolic import choices
 
 aten: Final = torch.ops.aten
+Handler: TypeAlias = Callable[..., object]
+HANDLERS: Final[dict[object, Handler]] = {}
+"""Handlers of calls, given the mode, the function and its arguments; `NotImplemented` defers to torch."""
+OF_LEAVES: Final = "leaf Variable that requires grad"
+"""Autograd's message for an in-place operation on a leaf."""
+CHANGED: Final = "change a copy, or do it outside of the function"
+
+
+def kernel_in_autocast(func: object) -> str:
+    """The name of a custom operator that is called under autocast: eager casts inside of its kernel, which neither a
+    dispatch mode nor a graph with explicit casts does."""
+    if not isinstance(func, OpOverload | OpOverloadPacket) or not torch._C._is_any_autocast_enabled():
+        return ""
+    packet = func.overloadpacket if isinstance(func, OpOverload) else func
+    name = packet._qualified_op_name
+    return "" if name.partition("::")[0] in NATIVE else name
+
+
+class TorchFunctions(TorchFunctionMode):
+    """The function mode."""
+
+    def __init__(self, trace: Trace) -> None:
+        super().__init__()
+        self.trace: Final = trace
+
+    def __torch_function__(
+        self, func: Function, types: object, args: Arguments = (), kwargs: Keywords | None = None
+    ) -> Any:
+        handler = HANDLERS.get(func)
+        try:
+            if handler is not None:
+                done = handler(self, func, args, kwargs or {})
+                if done is not NotImplemented:
+                    return done
+            elif name := kernel_in_autocast(func):
+                unsupported(f"{name} is called under autocast, which its kernel may see", "call it outside of autocast")
+            return func(*args, **kwargs) if kwargs else func(*args)
+        except RuntimeError as error:
+            if OF_LEAVES in str(error):
+                # arguments are leaves in a trace, but perhaps not for the caller
+                unsupported("an argument that requires a gradient is changed in place", CHANGED)
+            raise
+
+
+def handles(*functions: object) -> Callable[[Handler], Handler]:
+    """Register a handler of these functions."""
+
+    def register(handler: Handler) -> Handler:
+        HANDLERS.update(dict.fromkeys(functions, handler))
+        return handler
+
+    return register
 
 
 # ---------------------------------------------------------------------- tensors from numbers
@@ -152,7 +198,7 @@ def narrow(mode: object, func: Function, args: Arguments, kwargs: Keywords) -> o
 
 @handles(torch.sym_ite)
 def choice(mode: TorchFunctions, func: Function, args: Arguments, kwargs: Keywords) -> object:
-    """`torch.sym_ite`, which accepts only torch's own node class."""
+    """`torch.sym_ite`, which wants both values symbolic, or neither."""
     if not ours(args[0]):
         return NotImplemented
     return mode.trace.nodes.wrap(choices.sym_ite(*[value_of(each) for each in args]))

@@ -24,15 +24,17 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from types import ModuleType
 from typing import Any, Final
 
 import torch
 from torch import _prims_common
+from torch._C import DispatchKey
 from torch._decomp.decompositions import upsample_compute_output_size
 from torch._higher_order_ops import utils as higher_order
 
-from frontends.pytorch.decompositions import COMPOSITES, standing_in
+from frontends.pytorch.decompositions.registry import COMPOSITES
 from frontends.pytorch.meta_rules.convolution import RESAMPLING
 from frontends.pytorch.recording.special import refuse_control_flow
 from frontends.pytorch.symbolic.node import TorchValue, ours
@@ -81,6 +83,7 @@ Torch decomposes these operators to gathers before autograd; the gradients then 
 than eager's operators, and cubic resampling of bytes rounds differently; and gathers do not reject empty images."""
 OPERATORS: Final = {**COMPOSITES, **RESAMPLED}
 """The operators that have another kernel in a trace."""
+KEYS: Final = (DispatchKey.CompositeImplicitAutograd, DispatchKey.Autograd)
 REPLACED: Final[tuple[tuple[ModuleType, str, object], ...]] = (
     (_prims_common, DENSE.__name__, dense),
     (higher_order, "_hop_compile_and_call", compiled_functions),
@@ -119,7 +122,40 @@ def is_tracing() -> bool:
 
 
 def _replace() -> None:
-    _stack.enter_context(standing_in(OPERATORS, is_tracing))
+    for operator, function in OPERATORS.items():
+        for key in KEYS:
+            theirs = operator.py_kernels.get(key)
+            _stack.callback(_set_kernel, operator, key, theirs)
+            _set_kernel(operator, key, function and _here_only(function, _otherwise(operator, key, theirs)))
     for module, name, value in REPLACED:
         _stack.callback(setattr, module, name, getattr(module, name))
         setattr(module, name, value)
+
+
+def _set_kernel(operator: torch._ops.OpOverload, key: DispatchKey, kernel: Callable[..., object] | None) -> None:
+    """Set a kernel of the Python dispatcher, which whoever calls the operator looks up first; None for its C++."""
+    if kernel is None:
+        operator.py_kernels.pop(key, None)
+    else:
+        operator.py_kernels[key] = kernel
+    operator._dispatch_cache.clear()
+
+
+def _here_only(function: Callable[..., object], otherwise: Callable[..., object]) -> Callable[..., object]:
+    """A kernel that is `function` in the threads of traces."""
+
+    def kernel(*args: object, **kwargs: object) -> object:
+        return (function if is_tracing() else otherwise)(*args, **kwargs)
+
+    return kernel
+
+
+def _otherwise(
+    operator: torch._ops.OpOverload, key: DispatchKey, theirs: Callable[..., object] | None
+) -> Callable[..., object]:
+    """The kernel that torch calls in a thread without a trace."""
+    if theirs is not None:
+        return theirs
+    composite = DispatchKey.CompositeImplicitAutograd
+    is_composite = torch._C._dispatch_has_kernel_for_dispatch_key(operator.name(), composite)
+    return partial(operator._op_dk, composite if is_composite else key)

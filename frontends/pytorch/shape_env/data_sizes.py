@@ -182,7 +182,7 @@ class DataSizes:
 
     def _elements(self, tensor: torch.Tensor) -> Elements | None:
         is_known = self._is_read and tensor in self._results
-        return self._contents.of(self._results[tensor]) if is_known else None
+        return self._contents.of(self._contents.number(self._results[tensor])) if is_known else None
 
     def _sized(self, func: Any, args: Sequence[Any], kwargs: dict[str, Any], output: Any) -> None:
         """The bounds of sizes by the shape rule."""
@@ -225,7 +225,7 @@ class DataSizes:
             tensor, place = args[0] if func in (aten.nonzero.default, aten.repeat_interleave.Tensor) else None, 0
         is_counted = func is aten.repeat_interleave.Tensor or (tensor is not None and tensor.dtype is torch.bool)
         if self._is_read and tensor is not None and is_counted and tensor in self._results:
-            self._contents.learn(self._results[tensor], Elements(total=sizes[place]))
+            self._contents.learn(self._contents.number(self._results[tensor]), Elements(total=sizes[place]))
 
 
 def form_of(size: torch.SymInt) -> Any:

@@ -1,4 +1,4 @@
-"""Optional size queries of torch's operators and gradient formulas, answered with the side that is valid for all sizes.
+"""Queries about sizes by torch itself: optional ones of operators, those of gradient formulas, and checks.
 
     >>> import torch
     >>> from frontends.pytorch import trace
@@ -14,15 +14,27 @@ identity for equal sizes.
 
 The formulas are C++ outside of any operator, and branch on sizes like a program: whether an axis has one element,
 whether a remainder must be filled with zeros. One of the two sides is valid for all sizes.
+
+Of a check by `torch._check` and its variants, torch passes on the condition alone; text and class of its error are read
+from its callers' frames, as by torch for its messages.
+
+    >>> def program(x):
+    ...     number = x.sum().item()
+    ...     torch._check_value(number > 2, lambda: "too small")
+    ...     return x * number
+    >>> [(str(check), check.error.__name__) for check in trace(program, (torch.tensor([3]),)).runtime_asserts]
+    [('u0 >= 3: too small', 'ValueError')]
 """
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import Any, Final
 
 import torch
 
+from frontends.pytorch.errors import unsupported
 from shapes.env import ShapeEnv
 from shapes.policies import Answer, OpenChoice, OpenQuestion, Unspecialized, follow_hint
 from shapes.symbolic.numbers import SymBool
@@ -32,6 +44,8 @@ COMPARISONS: Final = "c10/core/SymInt.h"
 """The C++ file that compares sizes."""
 REDUCTIONS: Final = "autograd/input_metadata.cpp"
 """The C++ file that checks whether a gradient must be reduced because its tensor was broadcast."""
+INDEXING: Final = "TensorIndexing.h"
+"""The C++ file that inspects the numbers in `x[n]`."""
 
 GENERAL: Final = {
     # whether an argument is column-major, so that its gradient could be
@@ -105,3 +119,20 @@ def is_of_function() -> bool:
 def is_of_gradient(file: str) -> bool:
     """Return True if C++ asks if a size is 1 in order to reduce a gradient."""
     return file.endswith(REDUCTIONS)
+
+
+def stated(file: str) -> tuple[str, type[Exception]]:
+    """The text and the class of the error of the check that torch passes on to a node, with its file.
+
+    Raises:
+        Unsupported: the class is none of Python's.
+    """
+    # beside this function: the node's method, torch's function that calls it, the check
+    frame = sys._getframe(3) if file == torch.__file__ else None
+    if frame is None or frame.f_code is not torch._check_with.__code__:
+        return "", IndexError if file.endswith(INDEXING) else RuntimeError
+    error, message = frame.f_locals["error_type"], frame.f_locals["message"]
+    if error.__module__ != "builtins":
+        unsupported(f"a check that raises {error.__qualname__}, which the program defines", "raise another one")
+    said = message() if callable(message) else message
+    return str(said or ""), error

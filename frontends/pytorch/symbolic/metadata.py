@@ -176,18 +176,6 @@ class Kinds:
         """A number for a key: a constant expression is its value."""
         return inside(self.nodes.node(value))
 
-    def like(
-        self, metadata: Metadata, dtype: torch.dtype | None = None, device: torch.device | None = None
-    ) -> Metadata:
-        """The metadata of a new tensor with this layout."""
-        dtype = metadata.dtype if dtype is None else dtype
-        device = metadata.device if device is None else device
-        start = metadata.offset
-        if dtype is metadata.dtype and device == metadata.device and type(start) is int and start == 0:
-            return metadata
-        rank = len(metadata.sizes)
-        return self._interned(metadata.key[:rank], metadata.key[rank + 1 : 2 * rank + 1], 0, dtype, device)
-
 
 def inside(node: Node) -> int | Node:
     """A number for a key: a constant is its value."""

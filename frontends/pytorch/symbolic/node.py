@@ -21,14 +21,15 @@ import builtins
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+import sympy
 import torch
+from torch.fx.experimental.sym_node import SymNode
+from torch.utils._sympy.symbol import SymT, make_symbol
 
 from frontends.pytorch.symbolic import formulas
-from frontends.pytorch.symbolic.answers import Answers
-from frontends.pytorch.symbolic.checks import stated
-from frontends.pytorch.symbolic.values import AnyValue, Computing, Value
+from frontends.pytorch.symbolic.values import AnyValue, Computing, Value, symbols_of
 from shapes.environment import layout
 from shapes.errors import Contradiction, FalseAtHint
 from shapes.symbolic import choices
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from shapes.env import ShapeEnv
     from solver.knowledge.facts import Facts
 
-Kind = Literal["int", "float", "bool"]
 TorchValue: TypeAlias = Any
 """A number as torch has it, symbolic (`torch.SymInt` and the like) or plain: torch's own classes are Any here."""
 
@@ -50,7 +50,7 @@ UNDEFINED: Final = {
 """Python's messages for undefined numbers."""
 RECENT: Final = 6
 """The number of recent results that are cached."""
-WRAPPERS: Final = {"int": torch.SymInt, "float": torch.SymFloat, "bool": torch.SymBool}
+WRAPPERS: Final = {int: torch.SymInt, float: torch.SymFloat, bool: torch.SymBool}
 
 
 def value_of(number: TorchValue) -> AnyValue:
@@ -87,37 +87,21 @@ def _arrangement(holds: Callable[..., choices.Truth]) -> Callable[..., Node]:
     return method
 
 
-class Node(Computing):
-    """One symbolic number, with the methods of torch's SymNode protocol."""
-
-    __slots__ = ("__weakref__", "_stand_in", "is_plain", "kind", "nodes", "outside", "value")
+class Node(Computing, SymNode):
+    """One symbolic number: torch's SymNode, over a number of ours."""
 
     def __init__(self, nodes: Nodes, value: Value) -> None:
         self.nodes = nodes
+        self.shape_env = nodes
         self.value: AnyValue = value
         self.is_plain = isinstance(value, int | float)
-        self.kind: Kind = (
-            "bool" if isinstance(value, bool | SymBool) else "int" if isinstance(value, int | SymInt) else "float"
-        )
-        self.outside: TorchValue = value if self.is_plain else WRAPPERS[self.kind](self)
+        self.constant = value if self.is_plain else None
+        self.pytype = bool if isinstance(value, bool | SymBool) else int if isinstance(value, int | SymInt) else float
+        self.outside: TorchValue = value if self.is_plain else WRAPPERS[self.pytype](self)
         self._stand_in: object = None
-
-    # ------------------------------------------------------------------ what it is
-
-    def is_int(self) -> bool:
-        return self.kind == "int"
-
-    def is_float(self) -> bool:
-        return self.kind == "float"
-
-    def is_bool(self) -> bool:
-        return self.kind == "bool"
 
     def is_nested_int(self) -> bool:
         return False
-
-    def nested_int(self) -> None:
-        return None
 
     def is_symbolic(self) -> bool:
         return not self.is_plain
@@ -125,51 +109,30 @@ class Node(Computing):
     def is_constant(self) -> bool:
         return self.is_plain
 
-    @property
-    def constant(self) -> float | None:
-        return self.value if self.is_plain else None
-
-    @property
-    def pytype(self) -> type:
-        return {"int": int, "float": float, "bool": bool}[self.kind]
-
     def maybe_as_int(self) -> int | None:
-        return self.value if self.is_plain and self.kind == "int" else None
+        return self.value if self.is_plain and self.pytype is int else None
 
     def maybe_as_float(self) -> float | None:
-        return self.value if self.is_plain and self.kind == "float" else None
+        return self.value if self.is_plain and self.pytype is float else None
 
     def maybe_as_bool(self) -> bool | None:
-        return self.value if self.is_plain and self.kind == "bool" else None
-
-    def clone(self) -> Node:
-        return self
+        return self.value if self.is_plain and self.pytype is bool else None
 
     def str(self) -> builtins.str:
         return builtins.str(self.value)
 
-    __str__ = __repr__ = str
-
-    _graph_repr = str
+    __repr__ = str
 
     def wrap_int(self, value: float) -> Node:
         return self.nodes.constant(value)
 
     wrap_float = wrap_bool = wrap_int
 
-    # ------------------------------------------------------------------ for torch's own Python
-
-    @property
-    def shape_env(self) -> Answers:
-        return self.nodes.answers
-
     @property
     def expr(self) -> object:
         """A sympy symbol for this number, or the constant."""
         if self._stand_in is None:
-            import sympy
-
-            self._stand_in = sympy.sympify(self.value) if self.is_plain else self.nodes.answers.stand_in(self.value)
+            self._stand_in = sympy.sympify(self.value) if self.is_plain else self.nodes.stand_in(self.value)
         return self._stand_in
 
     # ------------------------------------------------------------------ its value this time
@@ -208,8 +171,6 @@ class Node(Computing):
     def guard_int(self, file: builtins.str = "", line: int = 0) -> int:
         return int(self.value)
 
-    int_ = guard_int
-
     def guard_float(self, file: builtins.str = "", line: int = 0) -> float:
         return float(self.value)
 
@@ -217,7 +178,7 @@ class Node(Computing):
         """An operator's precondition: assumed from here on, and checked at run time unless it is proven."""
         if self.is_plain:
             return bool(self.value)
-        return self.expect(*stated(file))
+        return self.expect(*formulas.stated(file))
 
     def expect(self, message: builtins.str, error: type[Exception] = RuntimeError) -> bool:
         """Commit to an expected proposition.
@@ -304,13 +265,15 @@ class LayoutNode(Node):
     A choice is no fact: it is valid only until the facts change.
     """
 
-    __slots__ = ()
-
     guard_bool = bool_ = Node.guard_or_false
 
 
 class Nodes:
-    """The nodes of one environment: one for each number, with memoized results."""
+    """The nodes of one environment: one for each number, with memoized results.
+
+    It has the methods of torch's ShapeEnv that torch's Python code calls on a node's `shape_env`, with the sympy
+    symbols that stand for whole expressions.
+    """
 
     def __init__(self, env: ShapeEnv) -> None:
         self.env = env
@@ -325,7 +288,7 @@ class Nodes:
         """While a tensor is constructed, C++ queries its layout; those queries add no guard."""
         self.answered: tuple[dict[Node, tuple[Facts, bool]], dict[Node, tuple[Facts, bool]]] = ({}, {})
         """Answers where a fallback was named, False or True, with the facts at that time."""
-        self.answers = Answers(env)
+        self._values: dict[object, AnyValue] = {}
         self._constants: dict[tuple[type, object], Node] = {}
         self._symbolic: dict[object, Node] = {}
         env.attach(lambda: self._forget)
@@ -394,3 +357,33 @@ class Nodes:
     def wrap(self, value: Value) -> TorchValue:
         """Wrap a number of ours for torch; constants are unchanged."""
         return self.node(value).outside
+
+    # ------------------------------------------------------------------ as torch's ShapeEnv
+
+    def stand_in(self, value: Value) -> object:
+        """A new sympy symbol for an expression, unbacked if that is."""
+        unbacked = any(self.env.symbols[atom].kind == "unbacked" for atom in symbols_of(value))
+        made = make_symbol(SymT.UNBACKED_INT if unbacked else SymT.SIZE, len(self._values), integer=True)
+        self._values[made] = value
+        return made
+
+    def evaluate_sym_node(self, node: Node, size_oblivious: bool = False, fallback_value: bool | None = None) -> bool:
+        if fallback_value is None:
+            return node.guard_bool()
+        return node.guard_or_true() if fallback_value else node.guard_or_false()
+
+    def _maybe_evaluate_static(self, stand_in: object) -> bool | None:
+        verdict = self.env.ask(self._values[stand_in])
+        return True if isinstance(verdict, Always) else False if isinstance(verdict, Never) else None
+
+    def is_unbacked_symint(self, stand_in: object) -> bool:
+        """False: torch asks in order to advise what a check has stated as a fact."""
+        return False
+
+    def _constrain_range(self, stand_in: object, least: int, most: int) -> None:
+        value = self._values[stand_in]
+        self.env.require(value >= least)
+        if most < 2**62:
+            self.env.require(value <= most)
+
+    _constrain_range_for_size = _constrain_range

@@ -7,10 +7,10 @@ functions is `Trace`. Using a `Traced` after its trace is an error.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode_stack
@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from shapes.env import ShapeEnv
     from shapes.rules.elements import Elements
 
+Function: TypeAlias = Callable[..., Any]
+Arguments: TypeAlias = Sequence[Any]
+Keywords: TypeAlias = Mapping[str, Any]
+"""Torch's functions and what they are called with, its tensors and numbers: torch is Any here."""
 DATA: Final = torch.Tensor.data
 
 

@@ -96,8 +96,6 @@ def is_of_floats(value: Value) -> bool:
 class Computing:
     """Mixin: arithmetic and comparisons of a node with a `value` and its environment's `nodes`."""
 
-    __slots__ = ()
-
     nodes: Any
     is_plain: bool
     value: AnyValue

@@ -13,10 +13,10 @@ from frontends.pytorch import running, trace
 from frontends.pytorch.errors import Unsupported
 from frontends.pytorch.graphs.form import Form
 from frontends.pytorch.lowering import lower
-from frontends.pytorch.lowering.devices import Brought, place_of
-from frontends.pytorch.meta_rules.contiguous import statistics_dtype
-from frontends.pytorch.recording.meta import device_of, numbered
+from frontends.pytorch.lowering.results import Brought, place_of
+from frontends.pytorch.meta_rules.by_shape_rule import statistics_dtype
 from frontends.pytorch.recording.operations import Operation, Result
+from frontends.pytorch.recording.predictions import device_of, numbered
 from frontends.pytorch.symbolic.metadata import Kinds
 from frontends.pytorch.symbolic.node import Nodes
 from shapes import ShapeEnv
