@@ -29,6 +29,7 @@ from torch._dynamo.eval_frame import dynamo_tls, get_skip_reasons, reset_skip_re
 from torch._dynamo.exc import Unsupported
 from torch._dynamo.utils import counters
 
+from frontends.pytorch.shape_env.python_breaks import described
 from frontends.pytorch.source_location import innermost
 from shapes.origin import Origin
 
@@ -110,12 +111,6 @@ def noted(reasons: list[str]) -> Iterator[None]:
             _, _, why = first.partition("): ")
             reasons.append(NO_OPERATORS if any(text in why for text in EMPTY) else in_short(why))
         dynamo_tls.skip_reasons = skipped
-
-
-def described(error: BaseException) -> str:
-    """An error of Dynamo's in one line, with the program's line."""
-    place = innermost(getattr(error, "real_stack", None) or ())
-    return f"{type(error).__name__}: {in_short(str(error))}" + ("" if place is None else f"    ({place})")
 
 
 def in_short(text: str) -> str:

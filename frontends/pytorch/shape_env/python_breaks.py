@@ -8,8 +8,9 @@
     2
 
 A value that only the run knows is a graph break where Python needs it. So is a number that Python draws, which torch
-takes for a tensor: no instance of a number, and in no dictionary. A frame on which Dynamo fails runs as Python. `None`
-is `None`, too, after another capture of torch's has read it as the gradient of a tensor.
+takes for a tensor: no instance of a number, and in no dictionary. A frame on which Dynamo fails, or an operator does,
+runs as Python, where the error is the program's. `None` is `None`, too, after another capture of torch's has read it as
+the gradient of a tensor.
 """
 
 from __future__ import annotations
@@ -17,14 +18,17 @@ from __future__ import annotations
 import logging
 from typing import Any, Final, NoReturn
 
-from torch._dynamo.exc import TorchDynamoException, unimplemented
+from torch._dynamo.exc import TorchDynamoException, TorchRuntimeError, Unsupported, unimplemented
 from torch._dynamo.symbolic_convert import InstructionTranslator, InstructionTranslatorBase
+from torch._dynamo.types import FrameAction, FrameExecStrategy
+from torch._dynamo.utils import counters
 from torch._dynamo.variables import constant, misc, user_defined
 from torch._dynamo.variables.base import VariableTracker
 from torch.fx.experimental.symbolic_shapes import ConstraintViolationError
 
 from frontends.pytorch.shape_env.adapter import EngineShapeEnv
 from frontends.pytorch.shape_env.errors import NotConstant
+from frontends.pytorch.source_location import innermost
 from shapes.errors import ShapeError
 
 logger: Final = logging.getLogger("symshape")
@@ -58,24 +62,39 @@ def of_python(tx: Any) -> None:
         )
 
 
+def described(error: BaseException) -> str:
+    """An error of Dynamo's in one line, with the program's line."""
+    place = innermost(getattr(error, "real_stack", None) or ())
+    said, _, _ = str(error).strip().partition("\n")
+    return f"{type(error).__name__}: {said}" + ("" if place is None else f"    ({place})")
+
+
 def run(self: Any) -> None:
     """Trace a frame. An `IndexError` is the program's, as for torch."""
     for each in SHARED:
         each.source = None
     try:
         RUN(self)
-    except (TorchDynamoException, ConstraintViolationError, ShapeError, IndexError):
-        raise
     except Exception as error:
+        of_program = isinstance(error, TorchRuntimeError)
         is_traced = isinstance(self, InstructionTranslator) and isinstance(self.output.shape_env, EngineShapeEnv)
-        if not is_traced or self.one_graph or self.error_on_graph_break:
+        if not is_traced or self.one_graph or self.error_on_graph_break or isinstance(error, LEFT) and not of_program:
             raise
-        logger.warning("%s runs as Python: Dynamo fails: %s: %s", self.f_code.co_name, type(error).__name__, error)
-        unimplemented(
-            gb_type="Dynamo fails", context=type(error).__name__, explanation=str(error), hints=[], from_exc=error
-        )
+        said = described(error)
+        counters["graph_break"][said] += 1
+        if not of_program:
+            logger.warning("%s runs as Python: Dynamo fails: %s", self.f_code.co_name, said)
+        try:
+            unimplemented(gb_type="Dynamo fails", context=said, explanation=str(error), hints=[], from_exc=error)
+        except Unsupported as unsupported:
+            # the operator raises in Python, too; calls with other arguments are captured as before
+            unsupported.frame_exec_strategy = AS_BEFORE if of_program else None
+            raise
 
 
+LEFT: Final = (TorchDynamoException, ConstraintViolationError, ShapeError, IndexError)
+"""Errors that torch handles, or users see."""
+AS_BEFORE: Final = FrameExecStrategy(FrameAction.DEFAULT, FrameAction.DEFAULT)
 DRAWN: Final = user_defined.call_random_fn
 METHOD: Final = misc.RandomVariable.call_method
 RUN: Final = InstructionTranslatorBase.run

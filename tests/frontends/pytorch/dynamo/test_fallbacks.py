@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
 import torch
+from torch._dynamo.utils import counters
 
 from frontends.pytorch import compile
 
@@ -70,3 +72,30 @@ def test_what_breaks_with_fullgraph_is_no_fallback(caplog: pytest.LogCaptureFixt
     compiled = compile(lambda x: x.tolist())
     assert compiled(torch.ones(1)) == [1.0]
     assert ["tolist" in each.reason for each in compiled.fallbacks] == [True]
+
+
+@pytest.mark.parametrize("by", [compile, partial(torch.compile, backend="symshape")])
+def test_an_operator_that_raises_is_the_programs_error(by: Callable[..., Callable[..., object]]) -> None:
+    """An operator's error has the class that it has in eager and is caught as there; other calls are graphs."""
+
+    def caught(x: torch.Tensor) -> object:
+        try:
+            return x.view(-1, 5) * 2
+        except RuntimeError as error:
+            return type(error).__name__, x.sum().item()
+
+    def not_caught(x: torch.Tensor) -> torch.Tensor:
+        return x.amax(0) + 1
+
+    def outcome(function: Callable[..., object], size: int) -> str:
+        try:
+            return repr(function(torch.ones(size, 3)))
+        except (RuntimeError, IndexError) as error:
+            return type(error).__name__
+
+    for program in (caught, not_caught):
+        compiled = by(program)
+        before = counters["stats"]["unique_graphs"]
+        for size in (4, 5, 0, 6, 0, 10):
+            assert outcome(compiled, size) == outcome(program, size)
+        assert counters["stats"]["unique_graphs"] - before == 2
