@@ -253,12 +253,12 @@ def changed(file: Path, tree: ast.Module) -> dict[Place, CodeType]:
 
 def functions_below(folder: Path) -> dict[Place, list[FunctionType]]:
     """The functions of this process whose code is in a folder."""
-    # the collector does not list what is frozen
-    assert not gc.get_freeze_count(), "functions cannot be found: objects are frozen (gc.freeze)"
     found: dict[Place, list[FunctionType]] = {}
     for each in gc.get_objects():
         if type(each) is FunctionType and each.__code__.co_filename.startswith(str(folder)):
             found.setdefault(place_of(each.__code__), []).append(each)
+    # the collector does not list what is frozen
+    assert found, "no function is found: they may be frozen (gc.freeze)"
     return found
 
 

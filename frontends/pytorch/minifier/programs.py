@@ -302,9 +302,9 @@ def inputs_text(names: Sequence[str], facts: Sequence[Fact], tensors: Sequence[s
 
 def inputs_of(text: str) -> Callable[[], list[torch.Tensor]]:
     """The function that creates the inputs."""
-    from frontends.pytorch.variants import marks
+    from frontends.pytorch.variants import statements
 
-    scope: dict[str, Any] = {"torch": torch, "base64": base64, **vars(marks)}
+    scope: dict[str, Any] = {"torch": torch, "base64": base64, **vars(statements)}
     exec(compile(text, "<inputs>", "exec"), scope)
     found: Callable[[], list[torch.Tensor]] = scope["inputs"]
     return found

@@ -39,9 +39,10 @@ def test_as_eager(name: str, backend: str) -> None:
 @pytest.mark.filterwarnings("ignore")
 def test_nothing_of_a_trace_is_left() -> None:
     """An aborted trace leaves no tensors where the program finds them."""
+    before = left_behind()
     for name in ("backward_of_module", "closure_made_to_learn", "saved_tensors_hooks_around"):
         assert compared(PROGRAMS[name], "eager") == []
-    assert left_behind() == []
+    assert [each for each in left_behind() if not any(each is known for known in before)] == []
 
 
 CAPTURED = (
