@@ -88,9 +88,9 @@ NETWORKS = (
 @contextmanager
 def hosts_timed(spent: list[float]) -> Iterator[None]:
     """Hosts that are made here add the time of each of their calls."""
-    from frontends.pytorch import running
+    from frontends.pytorch import variant
 
-    host_of = running._host
+    host_of = variant._host
 
     def made(*args: object, **kwargs: object) -> object:
         host = host_of(*args, **kwargs)
@@ -105,11 +105,11 @@ def hosts_timed(spent: list[float]) -> Iterator[None]:
         host.function = timed
         return host
 
-    running._host = made
+    variant._host = made
     try:
         yield
     finally:
-        running._host = host_of
+        variant._host = host_of
 
 
 def beside(call: Callable[[], object], spent: list[float], rounds: int) -> float:

@@ -139,7 +139,7 @@ def by_count(site: Site, whole: Tensor, number: Node) -> Tensor | None:
     """Arithmetic of a tensor and a number computed from the count of selected elements, a tensor here."""
     target = site.operation.target
     is_quotient = target.overloadpacket is aten.div and not whole.dtype.is_complex
-    if site.selection.count is None or number.kind != "int" or site.given.get("alpha", 1) != 1:
+    if site.selection.count is None or not number.is_int() or site.given.get("alpha", 1) != 1:
         return None
     if target not in ARITHMETIC or not whole.dtype.is_floating_point and not is_quotient:
         return None

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from backends.loops.program import Call
-from frontends.pytorch import running, trace
+from frontends.pytorch import trace
 from frontends.pytorch.errors import Unsupported
 from frontends.pytorch.graphs.form import Form
 from frontends.pytorch.lowering import lower
@@ -19,6 +19,7 @@ from frontends.pytorch.recording.operations import Operation, Result
 from frontends.pytorch.recording.predictions import device_of, numbered
 from frontends.pytorch.symbolic.metadata import Kinds
 from frontends.pytorch.symbolic.node import Nodes
+from frontends.pytorch.variant import placed
 from shapes import ShapeEnv
 
 aten = torch.ops.aten
@@ -121,7 +122,7 @@ def test_memory_is_made_on_the_device_of_a_program(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(torch.accelerator, "current_device_index", lambda: at[-1])
     monkeypatch.setattr(torch.accelerator, "device_index", Index)
     for device in (GPU, SECOND):
-        assert running.placed(lambda tensors: [at[-1]], device)(()) == [device.index]
+        assert placed(lambda tensors: [at[-1]], device)(()) == [device.index]
     assert at == [0]
 
 
