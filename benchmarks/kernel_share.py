@@ -86,14 +86,15 @@ def share_of(form: Form, env: ShapeEnv) -> Share:
     from backends.loops.kernels import Kernel
     from backends.loops.program import Program
     from backends.loops.schedule import schedule
-    from frontends.pytorch.lowering.writer import Writer, is_viewing
+    from frontends.pytorch.lowering.writer import Writer
+    from frontends.pytorch.recording.operations import is_view
 
     program = Program(Decisions(env))
     writer = Writer(program, form)
     writer.run()
-    called = [each.target for each in writer.calls if not is_viewing(each)]
+    called = [each.target for each in writer.calls if not is_view(each.target)]
     return Share(
-        Counter([kind_of(each.target) for each in form.operations if not is_viewing(each)]),
+        Counter([kind_of(each.target) for each in form.operations if not is_view(each.target)]),
         Counter([str(target).removeprefix("aten.").partition(".")[0] for target in called]),
         Counter(map(kind_of, called)),
         sum(isinstance(step, Kernel) for step in schedule(program)),
