@@ -70,7 +70,7 @@ def described(error: BaseException) -> str:
 
 
 def run(self: Any) -> None:
-    """Trace a frame. An `IndexError` is the program's, as for torch."""
+    """Trace a frame; one on which Dynamo or an operator fails runs as Python. An `IndexError` passes, as in torch."""
     for each in SHARED:
         each.source = None
     try:
