@@ -34,7 +34,7 @@ from typing import Final
 
 import torch
 
-from frontends.pytorch.dynamo.compiled import OWN, Compiled
+from frontends.pytorch.dynamo.compiled import Compiled
 from frontends.pytorch.dynamo.graph_breaks import in_short
 from frontends.pytorch.dynamo.program import Program
 from frontends.pytorch.errors import rejected
@@ -81,7 +81,7 @@ def guards_of(compiled: object) -> tuple[Sequence[Conditions], bool] | None:
     None for an object without guards.
     """
     if issubclass(type(compiled), Compiled):
-        compiled = object.__getattribute__(compiled, OWN)
+        compiled = compiled._program
     match compiled:
         case Program():
             return of_program(compiled), True

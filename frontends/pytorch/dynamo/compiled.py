@@ -39,16 +39,16 @@ from __future__ import annotations
 import copy
 import functools
 import sys
-import weakref
 from collections.abc import Callable, Sequence
 from inspect import getclosurevars, isfunction
 from pickle import PicklingError
-from types import BuiltinFunctionType, FunctionType, MethodType
+from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, Final, Unpack, overload
 
 import torch
 from torch._dynamo.eval_frame import _debug_get_cache_entry_list
 from torch.compiler import is_dynamo_compiling
+from wrapt import ObjectProxy
 
 from backends import named
 from frontends.pytorch.dynamo.backend import CAPTURES
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from frontends.pytorch.dynamo.program import Program as Attributes
     from shapes.reports.report import Report
 else:
-    Attributes = object
+    Attributes = ObjectProxy
 
 OWN: Final = "_program"
 GIVES_ITSELF: Final = frozenset((
@@ -70,42 +70,22 @@ GIVES_ITSELF: Final = frozenset((
     "to_empty", "train", "type", "compile", "xpu", "ipu", "mtia",
 ))  # fmt: skip
 """Methods of modules that return the module; `model = compile(net).to(device)` must stay compiled."""
-CLASSES: Final[weakref.WeakKeyDictionary[type, type[Compiled]]] = weakref.WeakKeyDictionary()
-"""Classes of proxies, for as long as what they are like."""
-DESCRIBES: Final = ("__doc__", "__module__", "__annotations__")
-"""Attributes kept on each instance, since they would otherwise be found on the class."""
-NOT_FORWARDED: Final = frozenset((
-    *("__new__", "__init__", "__init_subclass__", "__del__", "__class__", "__class_getitem__", "__subclasshook__"),
-    *("__call__", "__get__", "__set__", "__delete__", "__set_name__", "__prepare__"),
-    *("__getattribute__", "__getattr__", "__setattr__", "__delattr__", "__dir__"),
-    *("__copy__", "__deepcopy__", "__reduce__", "__reduce_ex__", "__getstate__", "__setstate__"),
-    *("__getnewargs__", "__getnewargs_ex__", "__sizeof__"),
+PUBLIC: Final = frozenset((
+    *("fn", "options", "backend", "dynamic", "fullgraph", "policy", "relations", "graphs", "breaks"),
+    *("variants", "fallbacks", "times", "explain", "report", "timed", "coverage"),
 ))  # fmt: skip
-"""Special methods that are not forwarded: about the object itself, or about attributes, which are forwarded
-separately."""
+"""Attributes of the program that are visible if the original has no such name."""
 
 
 class Compiled(Attributes):
     """A compiled function or module: see the module's documentation."""
 
-    __slots__ = ("__dict__", "__weakref__", "_program")
-
-    _program: Program
-
-    def __new__(cls, fn: Callable[..., object], **options: Unpack[Options]) -> Compiled:
-        """The function `fn` compiled; `options` are those of `compile`."""
-        return object.__new__(class_for(fn))
+    __slots__ = (OWN,)
 
     def __init__(self, fn: Callable[..., object], **options: Unpack[Options]) -> None:
-        object.__setattr__(self, OWN, Program(fn, **options))
-        for name in DESCRIBES:
-            try:
-                described = getattr(fn, name, None)
-            except Exception:
-                # an object with dynamic attributes
-                described = getattr(type(fn), name, None)
-            if name != "__annotations__" or described is not None:
-                object.__setattr__(self, name, described)
+        """The function `fn` compiled; `options` are those of `compile`."""
+        super().__init__(fn)
+        self._program: Program = Program(fn, **options)
 
     def __call__(self, /, *args: object, **kwargs: object) -> object:
         program = self._program
@@ -139,25 +119,19 @@ class Compiled(Attributes):
             return returning(self, found)
         return found
 
-    @property
-    def __wrapped__(self) -> object:
-        """The original function; modules have no `__wrapped__`."""
-        fn = self._program.fn
-        if isinstance(fn, torch.nn.Module):
-            # consistent with `__getattr__`
-            raise AttributeError("__wrapped__")
-        return fn
-
-    def __setattr__(self, name: str, value: object) -> None:
-        setattr(self._program.fn, name, value)
-        if name in DESCRIBES:
-            object.__setattr__(self, name, value)
-
-    def __delattr__(self, name: str) -> None:
-        delattr(self._program.fn, name)
+    def __get__(self, instance: object, owner: type | None = None) -> object:
+        """A function binds as a method."""
+        binds = instance is not None and isinstance(self._program.fn, FunctionType)
+        return MethodType(self, instance) if binds else self
 
     def __dir__(self) -> Sequence[str]:
         return sorted({*dir(self._program.fn), *PUBLIC, OWN, "__wrapped__"})
+
+    def __repr__(self) -> str:
+        fn = self._program.fn
+        return f"<compiled {fn!r}>" if isinstance(fn, FunctionType) else repr(fn)
+
+    __str__ = __repr__
 
     def __copy__(self) -> Compiled:
         """The same function, or a shallow copy of the module, with separate variants."""
@@ -196,76 +170,6 @@ class Compiled(Attributes):
             f"there is none of this name in {fn.__module__}; define it at the top of a module, or pickle what it is "
             "made of and compile it again where that is loaded"
         )
-
-
-PUBLIC: Final = frozenset((
-    *("fn", "options", "backend", "dynamic", "fullgraph", "policy", "relations", "graphs", "breaks"),
-    *("variants", "fallbacks", "times", "explain", "report", "timed", "coverage"),
-))  # fmt: skip
-"""Attributes of the program that are visible if the original has no such name."""
-
-
-class Standing(Compiled):
-    """A proxy whose special methods are forwarded as well."""
-
-    __slots__ = ()
-
-    @property
-    def __dict__(self) -> dict[str, object]:  # type: ignore[override]  # of `object` it can be set, of the original too
-        return vars(self._program.fn)
-
-    def __repr__(self) -> str:
-        return repr(self._program.fn)
-
-
-class CompiledFunction(Standing):
-    """A proxy of a function, which binds as a method."""
-
-    __slots__ = ()
-
-    def __get__(self, instance: object, owner: type | None = None) -> object:
-        return self if instance is None else MethodType(self, instance)
-
-    def __repr__(self) -> str:
-        return f"<compiled {self._program.fn!r}>"
-
-
-def class_for(fn: object) -> type[Compiled]:
-    """The proxy class for `fn`."""
-    if isinstance(fn, FunctionType):
-        return CompiledFunction
-    if isinstance(fn, MethodType | BuiltinFunctionType):
-        return Compiled
-    kind: type = type(fn)
-    if kind not in CLASSES:
-        CLASSES[kind] = class_like(kind)
-    return CLASSES[kind]
-
-
-def class_like(kind: type) -> type[Compiled]:
-    """A class with the special methods of another, since Python looks them up on the class: `len(x)`, `x[0]`, `with x`.
-    Its instances pass `isinstance` for the other class."""
-    original = property(lambda self: type(self._program.fn))
-    scope: dict[str, object] = {"__slots__": (), "__module__": __name__, "__class__": original}
-    for each in kind.__mro__:
-        if each not in (object, torch.nn.Module):
-            for name, value in vars(each).items():
-                is_special = name[:2] == name[-2:] == "__" and name not in NOT_FORWARDED and name not in scope
-                if is_special and (callable(value) or value is None):
-                    scope[name] = None if value is None else forwarded(name)
-    return type(f"Compiled{kind.__name__}", (Standing,), scope)
-
-
-def forwarded(name: str) -> Callable[..., object]:
-    """A special method that forwards to the original."""
-
-    def call(self: Compiled, *args: object, **kwargs: object) -> object:
-        fn = self._program.fn
-        result = getattr(type(fn), name)(fn, *args, **kwargs)
-        return self if result is fn else result
-
-    call.__name__ = name
-    return call
 
 
 def returning(compiled: Compiled, method: MethodType) -> Callable[..., object]:
