@@ -80,7 +80,7 @@ def guards_of(compiled: object) -> tuple[Sequence[Conditions], bool] | None:
 
     None for an object without guards.
     """
-    if issubclass(type(compiled), Compiled):
+    if isinstance(compiled, Compiled):
         compiled = compiled._program
     match compiled:
         case Program():

@@ -232,7 +232,7 @@ def report(compiled: Any) -> Report:
     Raises:
         ShapeError: it is not compiled by this backend.
     """
-    if issubclass(type(compiled), Compiled):
+    if isinstance(compiled, Compiled):
         return compiled._program.report()
     function = getattr(compiled, "_compiled_call_impl", None) or compiled
     fn = getattr(function, "_orig_mod", None) or getattr(function, "_torchdynamo_orig_callable", None)
