@@ -26,10 +26,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from backends.cpu.attention.ragged_attention import ragged_attention
 from benchmarks import report
 from benchmarks.clocks import clock_for
 from frontends.pytorch import compile
-from frontends.pytorch.lowering.ragged_attention import ragged_attention
 
 Run: TypeAlias = Callable[[], object]
 aten = torch.ops.aten

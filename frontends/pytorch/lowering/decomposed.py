@@ -21,8 +21,8 @@ from torch._dispatch.python import enable_python_dispatcher
 
 from backends.loops.nodes import Memory
 from backends.loops.program import Program
+from backends.loops.values import Value
 from frontends.pytorch.lowering.registry import LOWERINGS, Declined, Lowered, Site, in_order, lowering
-from frontends.pytorch.lowering.values import Value
 from frontends.pytorch.recording.operations import Operation, flat, listed
 from frontends.pytorch.recording.recorder import Recorder
 from frontends.pytorch.recording.torch_internals import replaced

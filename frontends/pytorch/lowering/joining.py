@@ -11,9 +11,9 @@ from backends.loops.affine import Affine, is_zero
 from backends.loops.nodes import Gather, Sizes, Tensor
 from backends.loops.operations import DTYPES
 from backends.loops.value_ranges import is_inside
+from backends.loops.values import Value
 from frontends.pytorch.graphs.partition import FEW_PIECES
 from frontends.pytorch.lowering.registry import Argument, Declined, Site, Size, lowering
-from frontends.pytorch.lowering.values import Value
 from frontends.pytorch.lowering.views import first_of, select, slice_, sliced
 from solver.terms.expr import Expr
 

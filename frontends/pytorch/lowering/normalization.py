@@ -8,9 +8,9 @@ import torch
 
 from backends.loops.affine import packed
 from backends.loops.channels_last import is_channels_last
+from backends.loops.values import Value
 from frontends.pytorch.lowering.reductions import moments
 from frontends.pytorch.lowering.registry import Declined, Lowered, Site, lowering
-from frontends.pytorch.lowering.values import Value
 from frontends.pytorch.lowering.views import reshaped
 from solver.terms.expr import Expr
 

@@ -11,8 +11,8 @@ import torch
 
 from backends.cpu.mersenne import bernoulli
 from backends.loops.operations import is_float
+from backends.loops.values import Value
 from frontends.pytorch.lowering.registry import Argument, Declined, Lowered, Site, lowering
-from frontends.pytorch.lowering.values import Value
 from frontends.pytorch.symbolic.metadata import name_of
 from solver.terms.expr import Expr
 

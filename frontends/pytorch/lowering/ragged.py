@@ -30,8 +30,8 @@ from backends.loops.nodes import GatherIndices, Memory, Pointwise, RowOf, Rows, 
 from backends.loops.operations import DTYPES
 from backends.loops.padding import unpadded
 from backends.loops.program import Call, Program
+from backends.loops.values import Value
 from frontends.pytorch.lowering.registry import Declined, Lowered, Site, Size, lowering
-from frontends.pytorch.lowering.values import Value
 from solver.terms.expr import Expr
 
 aten: Final = torch.ops.aten

@@ -10,8 +10,8 @@ import torch
 from backends.loops.affine import Affine
 from backends.loops.nodes import GatherIndices
 from backends.loops.operations import computed_as
+from backends.loops.values import Value
 from frontends.pytorch.lowering.registry import Declined, Lowered, Number, Site, axes_of, lowering
-from frontends.pytorch.lowering.values import Value
 from solver.terms.expr import Expr
 
 aten: Final = torch.ops.aten

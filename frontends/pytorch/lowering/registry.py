@@ -14,7 +14,7 @@ from backends.loops.kernels import Buffer
 from backends.loops.nodes import Memory, Sizes
 from backends.loops.program import Call, Program
 from backends.loops.tensors import Expressions
-from frontends.pytorch.lowering.values import Value
+from backends.loops.values import Value
 from frontends.pytorch.recording.operations import Operation
 from frontends.pytorch.symbolic.metadata import Metadata, name_of
 from frontends.pytorch.symbolic.node import TorchValue

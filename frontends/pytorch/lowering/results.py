@@ -29,11 +29,11 @@ from backends.loops.kernels import Buffer
 from backends.loops.nodes import Memory, Tensor, descend
 from backends.loops.operations import DTYPES
 from backends.loops.program import Call, Check, Program
+from backends.loops.values import Value
 from frontends.pytorch.errors import Unsupported
 from frontends.pytorch.graphs.form import Form
 from frontends.pytorch.graphs.graph import reads_floats, undefined
 from frontends.pytorch.lowering.registry import sizes_of
-from frontends.pytorch.lowering.values import Value
 from frontends.pytorch.recording.operations import results_of
 from frontends.pytorch.symbolic.metadata import Metadata, name_of
 from frontends.pytorch.symbolic.node import Node

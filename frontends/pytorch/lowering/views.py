@@ -10,8 +10,8 @@ import torch
 from backends.loops.affine import Affine
 from backends.loops.nodes import Memory, Number, Sizes
 from backends.loops.operations import DTYPES
+from backends.loops.values import Value
 from frontends.pytorch.lowering.registry import Declined, Lowered, Site, Size, lowering
-from frontends.pytorch.lowering.values import Value
 from solver.terms.expr import Expr
 
 aten: Final = torch.ops.aten

@@ -16,6 +16,7 @@ from backends.loops.kernels import Buffer
 from backends.loops.nodes import Memory, Number, Pointwise, Tensor
 from backends.loops.operations import DTYPES
 from backends.loops.program import Assign, Bind, Call, Check, Program
+from backends.loops.values import Value
 from backends.program.layouts import is_whole
 from backends.results import check_results
 from frontends.pytorch.errors import Unsupported
@@ -24,7 +25,6 @@ from frontends.pytorch.graphs.graph import are_bound, due, is_symbol, prediction
 from frontends.pytorch.lowering.layouts import FRESH, INTO, SURE, begins, images_of
 from frontends.pytorch.lowering.registry import BINDING, LOWERINGS, VIEWS, Declined, Site, in_order, symbolic_sizes_of
 from frontends.pytorch.lowering.results import Numbers, Results, place_of
-from frontends.pytorch.lowering.values import Value
 from frontends.pytorch.recording.operations import Operation, is_custom, is_view, results_of
 from frontends.pytorch.symbolic.metadata import Metadata, name_of
 from frontends.pytorch.symbolic.node import Node

@@ -26,7 +26,7 @@ from torch._guards import detect_fake_mode
 from torch.fx.experimental.proxy_tensor import get_proxy_mode
 from torch.nested._internal.nested_tensor import NestedTensor, nested_view_from_values_offsets
 
-from frontends.pytorch.lowering.ragged_attention import ragged_attention
+from backends.cpu.attention.ragged_attention import ragged_attention
 from frontends.pytorch.shape_env.adapter import EngineShapeEnv
 
 number: Final = torch.ops.aten._local_scalar_dense.default

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 
 import torch
 
+from backends.loops.values import Value
 from frontends.pytorch.lowering.registry import LOWERINGS, Site, lowering
-from frontends.pytorch.lowering.values import Value
 
 
 @torch.library.custom_op("planted::shifted", mutates_args=())

@@ -9,8 +9,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from backends.cpu.attention.ragged_attention import ragged_attention
 from frontends.pytorch import compile
-from frontends.pytorch.lowering.ragged_attention import ragged_attention
 from tests.frontends.pytorch.ragged.comparing import rows
 
 

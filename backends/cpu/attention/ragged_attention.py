@@ -16,9 +16,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, Final
+from typing import Final
 
 import torch
+from torch.autograd.function import FunctionCtx
 
 from backends.cpu.attention import attention as kernel
 
@@ -95,12 +96,12 @@ def _(_: torch.Tensor, *given: torch.Tensor, **named: object) -> tuple[torch.Ten
     return tuple([each.new_empty(each.shape) for each in given[:3]])
 
 
-def saved(ctx: Any, inputs: tuple[Any, ...], output: tuple[torch.Tensor, torch.Tensor]) -> None:
+def saved(ctx: FunctionCtx, inputs: Sequence[object], output: tuple[torch.Tensor, torch.Tensor]) -> None:
     *tensors, ctx.scale = inputs
     ctx.save_for_backward(*tensors, *output)
 
 
-def backward(ctx: Any, gradient: torch.Tensor, _: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+def backward(ctx: FunctionCtx, gradient: torch.Tensor, _: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
     *values, queries, keys, attended, logsumexp = ctx.saved_tensors
     rest = attended, logsumexp, queries, keys, ctx.scale
     return (*ragged_attention_backward(gradient, *values, *rest), None, None, None)

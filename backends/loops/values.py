@@ -1,4 +1,4 @@
-"""Values in lowerings: tensor expressions with arithmetic operators.
+"""Tensor expressions with arithmetic operators, in which a frontend writes its lowerings.
 
     >>> from shapes import ShapeEnv
     >>> from backends.decisions.questions import Decisions
