@@ -28,6 +28,10 @@ class Shape(tuple[Int, ...]):
     storage_offset: Int
     elements: Elements | None
     is_ragged = False
+    order: object = None
+    """The order of its axes in memory, once it is known (`memory_order` beside this file)."""
+    is_packed = False
+    """True if it is known to be contiguous, whatever the sizes."""
 
     def __new__(
         cls,

@@ -29,9 +29,9 @@ import torch
 from torch._C import DispatchKey
 
 from frontends.pytorch.decompositions.registry import composite
-from frontends.pytorch.meta_rules.layouts import is_packed
 from frontends.pytorch.symbolic.node import ours
 from frontends.pytorch.symbolic.tensor import Traced, current_trace
+from shapes.rules.memory_order import is_packed
 
 aten: Final = torch.ops.aten
 Tensor: TypeAlias = torch.Tensor
@@ -150,7 +150,7 @@ def adaptive_average(operator: torch._ops.OpOverload, whole: torch._ops.OpOverlo
     def pool(self: Tensor, output_size: Sequence[int | torch.SymInt]) -> object:
         if any(type(size) is not int for size in output_size):
             return whole(self, output_size)
-        if all(size == 1 for size in output_size) and type(self) is Traced and is_packed(self.metadata):
+        if all(size == 1 for size in output_size) and type(self) is Traced and is_packed(self.metadata.shape):
             return self.mean(list(range(-axes, 0)), keepdim=True)
         return operator._op_dk(DispatchKey.CompositeImplicitAutograd, self, output_size)
 

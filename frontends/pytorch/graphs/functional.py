@@ -38,7 +38,6 @@ from frontends.pytorch.graphs.masked_operators import rewritten
 from frontends.pytorch.graphs.partition import computed_again
 from frontends.pytorch.graphs.selections import without_selections
 from frontends.pytorch.graphs.split import Split, needed, split
-from frontends.pytorch.meta_rules.layouts import is_packed
 from frontends.pytorch.recording.operations import (
     STATISTICS,
     Argument,
@@ -53,6 +52,7 @@ from frontends.pytorch.recording.operations import (
 from frontends.pytorch.symbolic.metadata import Metadata
 from frontends.pytorch.symbolic.node import TorchValue
 from frontends.pytorch.symbolic.tensor import Result
+from shapes.rules.memory_order import is_packed
 
 aten: Final = torch.ops.aten
 
@@ -224,7 +224,7 @@ class Values:
             raise refused
         target, kind, out = self.tensor(tensor), tensor.metadata, changed.is_out
         assert kind is not None
-        if is_random(operation) and not is_packed(kind):
+        if is_random(operation) and not is_packed(kind.shape):
             # numbers are drawn in memory order
             raise Unsupported(f"{operation.target} draws random numbers into a tensor that is not contiguous")
         args = [self.argument(arg) for arg in operation.args]
@@ -274,7 +274,7 @@ class Values:
             raise Unsupported(f"a write through the view {view.target}, which has no inverse")
         metadata = shared.parent.result.metadata if shared.parent.parent else shared.base.first.metadata
         assert metadata is not None
-        if view.target is aten.as_strided.default and not is_packed(metadata):
+        if view.target is aten.as_strided.default and not is_packed(metadata.shape):
             raise Unsupported("a write through `as_strided` of a tensor that is not contiguous")
         rest = [self.argument(arg) for arg in view.args[1:]]
         pieces = [piece.metadata.sizes for piece in view.outputs[: shared.place + 1]]

@@ -18,7 +18,6 @@ from torch.fx._lazy_graph_module import _LazyGraphModule
 
 from backends.results import PACKED, assert_or_raise, check_results
 from frontends.pytorch.errors import EscapedTensor, TraceError
-from frontends.pytorch.meta_rules.layouts import is_packed
 from frontends.pytorch.recording.operations import Operation, is_custom, is_view
 from frontends.pytorch.recording.predictions import predicted_by
 from frontends.pytorch.symbolic.node import Node
@@ -26,6 +25,7 @@ from frontends.pytorch.symbolic.tensor import Result
 from frontends.pytorch.symbolic.values import holds_floats, symbols_of
 from shapes.env import ShapeEnv
 from shapes.guards.lowering import Lowering, Operations
+from shapes.rules.memory_order import is_packed
 from shapes.symbolic.numbers import SymBool, SymFloat, SymInt
 from solver.decide.verdict import Always
 from solver.floats.ordinals import pattern
@@ -267,7 +267,7 @@ class GraphBuilder:
         kind = result.metadata
         assert kind is not None
         sizes, strides = [tuple(map(self._known, values)) for values in (kind.sizes, kind.strides)]
-        layout = PACKED if None in strides and is_packed(kind) else strides
+        layout = PACKED if None in strides and is_packed(kind.shape) else strides
         return sizes, layout, kind.dtype, kind.device
 
     def _known(self, number: object) -> fx.Node | int | None:

@@ -38,12 +38,12 @@ from frontends.pytorch.errors import unsupported
 from frontends.pytorch.graphs.captured import Captured, Joint
 from frontends.pytorch.graphs.form import Form
 from frontends.pytorch.graphs.split import Split, recorded
-from frontends.pytorch.meta_rules.layouts import order_of
 from frontends.pytorch.meta_rules.registry import packed
 from frontends.pytorch.recording.recorder import Recorder
 from frontends.pytorch.symbolic.metadata import Metadata
 from frontends.pytorch.symbolic.node import Node
 from frontends.pytorch.symbolic.tensor import Result, Traced, tensor_of
+from shapes.rules.memory_order import order_of
 
 NO_SECOND: Final = (
     b"a compiled function was differentiated twice, and its graph holds the first gradient only: differentiate inside"
@@ -134,7 +134,7 @@ def _hooks_apart(parameters: Sequence[torch.Tensor]) -> Iterator[None]:
 
 def _kind_of_tangent(recorder: Recorder, output: Metadata) -> Metadata:
     """The metadata of a tangent: its output's strides, or contiguous if the output may overlap itself or have gaps."""
-    order = order_of(recorder.env, output)
+    order = order_of(recorder.env, output.shape)
     if order is not None and order.dense:
         return recorder.kinds.laid(output.shape, output.shape.strides, 0, output.dtype, output.device)
     return packed(recorder, output.shape, output.dtype, output.device)

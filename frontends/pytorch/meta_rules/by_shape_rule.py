@@ -12,7 +12,6 @@ from typing import Any, Final
 
 import torch
 
-from frontends.pytorch.meta_rules.layouts import elementwise_strides, is_by_row, is_number, is_packed, strides_of
 from frontends.pytorch.meta_rules.pointwise import dtypes_of
 from frontends.pytorch.meta_rules.registry import (
     given,
@@ -31,6 +30,7 @@ from frontends.pytorch.symbolic.tensor import Trace
 from shapes.rules import Shape
 from shapes.rules.axes import axes_of, axis_of
 from shapes.rules.broadcasting import same
+from shapes.rules.memory_order import elementwise_strides, is_by_row, is_number, is_packed, strides_of
 from shapes.rules.viewing import reshaped
 
 aten: Final = torch.ops.aten
@@ -101,7 +101,7 @@ def batch_norm(func: torch._ops.OpOverload, recorder: Trace, *args: Any) -> obje
     if func is aten._native_batch_norm_legit_no_training.default:
         args = (*args[:5], False, *args[5:])
     x, *others = given(recorder, *args[:5])
-    if not one_dtype(x, *others) or x.device.type != "cpu" and not is_packed(x):
+    if not one_dtype(x, *others) or x.device.type != "cpu" and not is_packed(x.shape):
         return NotImplemented
     _, *statistics = ruled(recorder, aten.native_batch_norm.default, x, *others, *args[5:])
     made = [packed(recorder, each, statistics_dtype(x), x.device) for each in statistics]
@@ -113,10 +113,10 @@ def padded(recorder: Trace, self: torch.Tensor, pad: Sequence[TorchValue], value
     """Constant padding: torch's function guards products of the sizes."""
     x = metadata_of(recorder, self)
     sizes, strides = ruled(recorder, aten.constant_pad_nd.default, x, pad), None
-    if not is_by_row(x):
+    if not is_by_row(x.shape):
         if not any(recorder.env.guard_or_true(one > 0) for one in sizes_of(pad)):
             # a tensor that is only cropped is copied in its layout
-            cropped = recorder.kinds.laid(sizes, strides_of(x.shape), 0, x.dtype, x.device)
+            cropped = Shape(sizes, strides=strides_of(x.shape))
             strides = elementwise_strides(recorder.env, [cropped], sizes)
         if strides is None and len(sizes) in (4, 5):
             return NotImplemented
@@ -139,7 +139,7 @@ def view(recorder: Trace, self: torch.Tensor, size: Sequence[object]) -> object:
     target = sizes_of(size)
     if len(target) == len(base.shape) and all(same(one, other) for one, other in zip(base.shape, target)):
         return base
-    if is_packed(base):
+    if is_packed(base.shape):
         sizes = reshaped(recorder.env, base.shape, target)
         return recorder.kinds.laid(sizes, None, base.shape.storage_offset, base.dtype, base.device)
     return viewed(recorder, ruled(recorder, aten.view.default, base, size), base)

@@ -10,7 +10,14 @@ from typing import Final
 
 import torch
 
-from frontends.pytorch.meta_rules.layouts import (
+from frontends.pytorch.meta_rules.registry import given, kind_rule, metadata_of, one_dtype, packed, ruled, sizes_of
+from frontends.pytorch.symbolic.metadata import Metadata
+from frontends.pytorch.symbolic.tensor import Trace
+from shapes.env import ShapeEnv
+from shapes.environment.layout import channels_last_strides
+from shapes.errors import ShapeError
+from shapes.rules import Shape
+from shapes.rules.memory_order import (
     is_by_row,
     is_packed,
     is_repeated,
@@ -18,12 +25,6 @@ from frontends.pytorch.meta_rules.layouts import (
     suggested_strides,
     suggests_channels_last,
 )
-from frontends.pytorch.meta_rules.registry import given, kind_rule, metadata_of, one_dtype, packed, ruled, sizes_of
-from frontends.pytorch.symbolic.metadata import Metadata
-from frontends.pytorch.symbolic.tensor import Trace
-from shapes.env import ShapeEnv
-from shapes.environment.layout import channels_last_strides
-from shapes.errors import ShapeError
 from shapes.rules.windows import positive
 from shapes.symbolic.choices import Int
 
@@ -32,14 +33,14 @@ aten: Final = torch.ops.aten
 
 def on_cpu_and_packed(*kinds: Metadata | None) -> bool:
     """Return True if the kernels return contiguous results for these."""
-    return all(kind is None or kind.device.type == "cpu" and is_by_row(kind) for kind in kinds)
+    return all(kind is None or kind.device.type == "cpu" and is_by_row(kind.shape) for kind in kinds)
 
 
 def image(recorder: Trace, sizes: Sequence[Int], *kinds: Metadata) -> Metadata | object:
     """The metadata of an image of these sizes computed from images, or from values for their windows: channels-last if
     one of them is, where the operands determine it."""
     known = [
-        suggests_channels_last(recorder.env, kind) if len(kind.sizes) == 4 or is_packed(kind) else None
+        suggests_channels_last(recorder.env, kind.shape) if len(kind.sizes) == 4 or is_packed(kind.shape) else None
         for kind in kinds
     ]
     if None in known or kinds[0].device.type != "cpu":
@@ -72,8 +73,7 @@ def of_row(recorder: Trace, sizes: Sequence[Int], weight: Metadata) -> Metadata 
     strides = strides_of(weight.shape)
     outputs, channels, length = weight.shape
     rows = (strides[0], strides[1], length * strides[2], strides[2])
-    images = recorder.kinds.laid((outputs, channels, 1, length), rows, 0, weight.dtype, weight.device)
-    by_channel = suggests_channels_last(recorder.env, images)
+    by_channel = suggests_channels_last(recorder.env, Shape((outputs, channels, 1, length), strides=rows))
     if by_channel is None:
         return NotImplemented
     laid = channels_last_strides((*sizes[:-1], 1, sizes[-1])) if by_channel else None
@@ -151,9 +151,9 @@ def resampled(recorder: Trace, self: torch.Tensor, output_size: Sequence[object]
         return NotImplemented
     require_points(recorder.env, x.shape, sizes)
     sizes = (*x.shape[:2], *sizes)
-    if is_by_row(x):
+    if is_by_row(x.shape):
         return packed(recorder, sizes, x.dtype, x.device)
-    strides = None if len(sizes) == 4 else suggested_strides(recorder.env, x, sizes)
+    strides = None if len(sizes) == 4 else suggested_strides(recorder.env, x.shape, sizes)
     return NotImplemented if strides is None else recorder.kinds.laid(sizes, strides, 0, x.dtype, x.device)
 
 
@@ -168,9 +168,9 @@ def resampled_backward(
     """A gradient of the original size; the layout is the same on all devices."""
     grad = metadata_of(recorder, grad_output)
     sizes = sizes_of(input_size)
-    if is_by_row(grad) or is_repeated(grad):
+    if is_by_row(grad.shape) or is_repeated(grad.shape):
         return packed(recorder, sizes, grad.dtype, grad.device)
-    strides = suggested_strides(recorder.env, grad, sizes)
+    strides = suggested_strides(recorder.env, grad.shape, sizes)
     return NotImplemented if strides is None else recorder.kinds.laid(sizes, strides, 0, grad.dtype, grad.device)
 
 

@@ -21,11 +21,11 @@ from typing import Final
 
 import torch
 
-from frontends.pytorch.meta_rules.layouts import elementwise_strides, is_number, strides_of, suggested_strides
 from frontends.pytorch.meta_rules.registry import column_strides, metadata_of
 from frontends.pytorch.symbolic.metadata import Metadata, Template
 from frontends.pytorch.symbolic.tensor import Trace
 from shapes.environment.layout import contiguous_strides
+from shapes.rules.memory_order import elementwise_strides, is_number, strides_of, suggested_strides
 from shapes.rules.shape import Shape
 from shapes.symbolic.choices import Int
 
@@ -47,7 +47,11 @@ def by_columns(recorder: Trace, sizes: Shape, args: Sequence[object]) -> Sequenc
 
 def as_image(place: int = 0) -> Strides:
     """Channels-last if the argument at this index is, else contiguous."""
-    return lambda recorder, sizes, args: suggested_strides(recorder.env, metadata_of(recorder, args[place]), sizes)
+
+    def strides(recorder: Trace, sizes: Shape, args: Sequence[object]) -> Sequence[Int] | None:
+        return suggested_strides(recorder.env, metadata_of(recorder, args[place]).shape, sizes)
+
+    return strides
 
 
 def as_rolled(recorder: Trace, sizes: Shape, args: Sequence[object]) -> Sequence[Int] | None:
@@ -62,7 +66,7 @@ def as_normalized(place: int = 0) -> Strides:
 
 def as_first(recorder: Trace, sizes: Shape, args: Sequence[object]) -> Sequence[Int] | None:
     """The layout of a copy of the first argument."""
-    return elementwise_strides(recorder.env, [metadata_of(recorder, args[0])], sizes)
+    return elementwise_strides(recorder.env, [metadata_of(recorder, args[0]).shape], sizes)
 
 
 def as_kept(recorder: Trace, sizes: Shape, args: Sequence[object]) -> Sequence[Int] | None:
@@ -72,7 +76,7 @@ def as_kept(recorder: Trace, sizes: Shape, args: Sequence[object]) -> Sequence[I
     repeated = [size for size, stride in zip(base.shape, strides_of(base.shape)) if is_number(stride, 0)]
     if all(is_number(size, 1) for size in repeated) or not any(env.guard_or_true(size > 1) for size in repeated):
         return None
-    return elementwise_strides(env, [base], sizes)
+    return elementwise_strides(env, [base.shape], sizes)
 
 
 LAID: Final[Mapping[torch._ops.OpOverload, tuple[Strides | None, ...]]] = {
@@ -110,7 +114,7 @@ LAID: Final[Mapping[torch._ops.OpOverload, tuple[Strides | None, ...]]] = {
         (
             aten.reflection_pad2d.default, aten.reflection_pad3d.default, aten.replication_pad2d.default,
             aten.replication_pad3d.default, aten.channel_shuffle.default, aten.native_channel_shuffle.default,
-            aten.max_unpool2d.default, aten.pixel_shuffle.default, aten.pixel_unshuffle.default,
+            aten.max_unpool2d.default,
         ),
         (as_image(),),
     ),

@@ -25,15 +25,6 @@ from torch._prims_common import corresponding_complex_dtype, corresponding_real_
 from frontends.operator_names.aten_operators import aten as vocabulary
 from frontends.pytorch.errors import unsupported
 from frontends.pytorch.meta_rules.convolution import on_cpu_and_packed
-from frontends.pytorch.meta_rules.layouts import (
-    Order,
-    elementwise_strides,
-    is_number,
-    is_packed,
-    is_repeated,
-    order_of,
-    strides_of,
-)
 from frontends.pytorch.meta_rules.registry import (
     Ruled,
     by_rule_alone,
@@ -52,6 +43,15 @@ from frontends.pytorch.symbolic.tensor import Trace
 from shapes.rules import Shape
 from shapes.rules.broadcasting import broadcast, same
 from shapes.rules.elements import Elements
+from shapes.rules.memory_order import (
+    Order,
+    elementwise_strides,
+    is_number,
+    is_packed,
+    is_repeated,
+    order_of,
+    strides_of,
+)
 from shapes.symbolic.choices import Int, sym_max
 
 aten: Final = torch.ops.aten
@@ -80,7 +80,7 @@ def scattered(
 ) -> object:
     """A copy with a part replaced, which keeps the place in its storage."""
     base = metadata_of(recorder, self)
-    if not is_repeated(base) and not (is_packed(base) and is_number(base.shape.storage_offset, 0)):
+    if not is_repeated(base.shape) and not (is_packed(base.shape) and is_number(base.shape.storage_offset, 0)):
         return NotImplemented
     return by_rule_alone(func, recorder, self, *args, **kwargs)
 
@@ -241,7 +241,7 @@ def nonzero(recorder: Trace, self: torch.Tensor) -> object:
     kind = recorder.kinds.laid(shape, (1, shape[0]), 0, torch.int64, self.device)
     if self.dim() > 1:
         # with one row or none, every order is correct
-        kind.order = Order((0, 1), dense=True)
+        kind.shape.order = Order((0, 1), dense=True)
     return kind
 
 
@@ -254,7 +254,7 @@ def index(recorder: Trace, self: torch.Tensor, indices: list[torch.Tensor | None
     kinds = [None if each is None else metadata_of(recorder, each) for each in indices]
     given = [kind for kind in kinds if kind is not None]
     has_mask = any(is_mask(kind) for kind in given)
-    if not has_mask and all(is_packed(kind) or kind.dtype not in (torch.int64, torch.int32) for kind in given):
+    if not has_mask and all(is_packed(kind.shape) or kind.dtype not in (torch.int64, torch.int32) for kind in given):
         return NotImplemented
     shapes = [None if each is None else known(recorder, each) for each in indices]
     shape = ruled(recorder, aten.index.Tensor, self, shapes)
@@ -316,7 +316,7 @@ def picked_strides(
     behind = len(kept) - before
     count = len(sizes) - len(kept)
     repeated = (*kept[:before], *[0] * count, *kept[before:])
-    operands = [recorder.kinds.laid(sizes, repeated, 0, source.dtype, source.device)]
+    operands = [Shape(sizes, strides=repeated)]
     for kind in indices:
         if kind is None:
             continue
@@ -324,8 +324,8 @@ def picked_strides(
         lengths, steps = ((sizes[before + count - 1],), (1,)) if is_mask(kind) else (kind.shape, strides_of(kind.shape))
         left = before + count - len(lengths)
         lengths, steps = (*[1] * left, *lengths, *[1] * behind), (*[0] * left, *steps, *[0] * behind)
-        operands.append(recorder.kinds.laid(lengths, steps, 0, torch.int64, source.device))
-        order = None if is_mask(kind) else order_of(recorder.env, kind)
+        operands.append(Shape(lengths, strides=steps))
+        order = None if is_mask(kind) else order_of(recorder.env, kind.shape)
         if order is not None:
             operands[-1].order = Order(tuple([left + each for each in order.axes]), order.dense)
     return elementwise_strides(recorder.env, operands, sizes)

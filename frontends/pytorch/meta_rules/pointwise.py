@@ -36,16 +36,16 @@ from typing import Any, Final
 import torch
 from torch._prims_common import compute_elementwise_output_strides
 
-from frontends.pytorch.meta_rules.layouts import (
+from frontends.pytorch.meta_rules.registry import kind_rule, metadata_of, packed
+from frontends.pytorch.symbolic.metadata import Metadata
+from frontends.pytorch.symbolic.tensor import Trace
+from shapes.rules.memory_order import (
     common_sizes,
     elementwise_strides,
     is_ambiguously_channels_last,
     is_by_row,
     is_expanded,
 )
-from frontends.pytorch.meta_rules.registry import kind_rule, metadata_of, packed
-from frontends.pytorch.symbolic.metadata import Metadata
-from frontends.pytorch.symbolic.tensor import Trace
 from shapes.symbolic.choices import Int
 
 aten: Final = torch.ops.aten
@@ -89,7 +89,7 @@ def elementwise(func: torch._ops.OpOverload, recorder: Trace, *args: object, **k
     ranked = [operand for operand in operands if operand.sizes] or operands
     if not ranked or any(each.device != ranked[0].device for each in ranked):
         return NotImplemented
-    env, sizes = recorder.env, common_sizes(recorder.env, ranked)
+    env, sizes = recorder.env, common_sizes(recorder.env, [each.shape for each in ranked])
     if func._schema.is_mutable:
         target = operands[0].shape
         if len(sizes) != len(target) or not all(a is b or env.guard_or_true(a == b) for a, b in zip(sizes, target)):
@@ -101,20 +101,20 @@ def elementwise(func: torch._ops.OpOverload, recorder: Trace, *args: object, **k
         return NotImplemented
     if func._schema.is_mutable:
         return 0
-    if all(map(is_by_row, ranked)):
+    if all(is_by_row(each.shape) for each in ranked):
         return packed(recorder, sizes, dtypes[0], ranked[0].device)
     ordered, dtype = ranked if func not in REVERSED else ranked[::-1], dtypes[0]
     assert dtype is not None
-    is_alike = all(each.dtype is ranked[0].dtype and not is_ambiguously_channels_last(each) for each in ranked)
+    is_alike = all(each.dtype is ranked[0].dtype and not is_ambiguously_channels_last(each.shape) for each in ranked)
     is_condition = func is aten.where.self and all(each is operands[0] for each in ranked)
     if is_alike:
         is_converted = not is_condition and dtype not in (ranked[0].dtype, torch.bool)
         # kernels compute with copies of another dtype, and those of expanded operands are not expanded
         read = [
-            copied(recorder, each, each.dtype, each.device) if is_converted and is_expanded(each) else each
+            copied(recorder, each, each.dtype, each.device) if is_converted and is_expanded(each.shape) else each
             for each in ordered
         ]
-        strides = None if None in read else elementwise_strides(env, [each for each in read if each], sizes)
+        strides = None if None in read else elementwise_strides(env, [each.shape for each in read if each], sizes)
         if strides is not None:
             return recorder.kinds.laid(sizes, strides, 0, dtype, ranked[0].device)
     return by_comparison(recorder, ordered, sizes, dtype, promoted=func is not aten.where.self)
@@ -122,7 +122,7 @@ def elementwise(func: torch._ops.OpOverload, recorder: Trace, *args: object, **k
 
 def copied(recorder: Trace, operand: Metadata, dtype: torch.dtype, device: torch.device) -> Metadata | None:
     """The metadata of a copy, without gaps and expanded axes; None if its strides depend on sizes."""
-    strides = elementwise_strides(recorder.env, [operand], operand.shape)
+    strides = elementwise_strides(recorder.env, [operand.shape], operand.shape)
     return None if strides is None else recorder.kinds.laid(operand.shape, strides, 0, dtype, device)
 
 

@@ -22,9 +22,9 @@ from typing import Any, Final, NoReturn, TypeAlias
 import torch
 
 from frontends.pytorch.errors import Unsupported, unsupported
-from frontends.pytorch.meta_rules.layouts import is_packed
 from frontends.pytorch.symbolic.node import value_of
 from frontends.pytorch.symbolic.tensor import Arguments, Keywords, Traced, tensor_of
+from shapes.rules.memory_order import is_packed
 from shapes.symbolic.choices import Int, sym_or
 from shapes.symbolic.numbers import SymBool
 
@@ -186,7 +186,7 @@ def write_through_mask(recorder: Recorder, func: torch._ops.OpOverload, args: Ar
 
 def packed(recorder: Recorder, mask: Traced) -> Traced:
     """A contiguous mask, so that axes can be added by a view."""
-    if is_packed(mask.metadata):
+    if is_packed(mask.metadata.shape):
         return mask
     return recorder.operator(aten.clone.default, (mask,), {"memory_format": torch.contiguous_format})
 

@@ -51,10 +51,6 @@ class Metadata:
     """A tensor of this kind, of which others are copies."""
     meta: torch.Tensor | None = None
     """A tensor of this kind on the meta device, for torch's own meta functions."""
-    order: object = None
-    """The order of its axes in memory, once it is known (`frontends.pytorch.meta_rules.layouts`)."""
-    packed: bool = False
-    """True if tensors of this kind are contiguous, whatever the sizes."""
     offset_read: bool = False
     """True if the program has read the storage offset of a tensor of this kind."""
     _shape: Shape | None = None

@@ -1,17 +1,12 @@
-"""Result strides of element-wise operators: TensorIterator's permutation of axes.
+"""Result strides of element-wise operators: the permutation of axes of torch's TensorIterator.
 
-    >>> import torch
     >>> from shapes import ShapeEnv
-    >>> from frontends.pytorch.symbolic.metadata import Kinds
-    >>> from frontends.pytorch.symbolic.node import Nodes
     >>> env = ShapeEnv(origin=lambda: None)
-    >>> kinds = Kinds(Nodes(env))
     >>> b, s, h = env.sizes("b s h", lo=1, hints=(2, 3, 4))
-    >>> cpu = torch.device("cpu")
-    >>> heads = kinds.laid((b, h, s, 64), (s * h * 64, 64, h * 64, 1), 0, torch.float32, cpu)
+    >>> heads = Shape((b, h, s, 64), strides=(s * h * 64, 64, h * 64, 1))
     >>> order_of(env, heads)
     Order(axes=(3, 1, 2, 0), dense=True)
-    >>> row = kinds.laid((s, 1), None, 0, torch.float32, cpu)
+    >>> row = Shape((s, 1), strides=(1, 1))
     >>> elementwise_strides(env, [row, heads], (b, h, s, 64))      # the layout of the second, which has all axes
     (64*h*s, 64, 64*h, 1)
 
@@ -26,7 +21,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from frontends.pytorch.symbolic.metadata import Metadata
 from shapes.env import ShapeEnv
 from shapes.environment.layout import (
     CHANNELS_LAST,
@@ -60,11 +54,11 @@ def strides_of(shape: Shape) -> tuple[Int, ...]:
     return shape.strides
 
 
-def order_of(env: ShapeEnv, metadata: Metadata) -> Order | None:
+def order_of(env: ShapeEnv, shape: Shape) -> Order | None:
     """The dimension order of a tensor; None if its strides do not determine it."""
-    found = metadata.order
+    found = shape.order
     if not isinstance(found, Order):
-        found = metadata.order = _order_of(env, metadata.shape) or UNKNOWN
+        found = shape.order = _order_of(env, shape) or UNKNOWN
     return None if found is UNKNOWN else found
 
 
@@ -103,27 +97,30 @@ def _nested_otherwise(env: ShapeEnv, shape: Shape, axes: list[int]) -> Order | N
     return Order(tuple(ordered), dense)
 
 
+def are_same(sizes: Sequence[Int], others: Sequence[Int]) -> bool:
+    """Return True if sizes are the same expressions one by one."""
+    return len(sizes) == len(others) and all(map(same, sizes, others))
+
+
 def is_number(value: Int, number: int) -> bool:
     """Return True if a size is proven to be this number."""
     return type(value) is int and value == number
 
 
-def common_sizes(env: ShapeEnv, operands: Sequence[Metadata]) -> Sequence[Int]:
+def common_sizes(env: ShapeEnv, operands: Sequence[Shape]) -> Sequence[Int]:
     """The sizes that operands broadcast to. Two sizes with equal hints become equal by a guard."""
-    first = operands[0].shape
-    if all(operand is operands[0] for operand in operands):
-        return first
-    rank = max([len(operand.shape) for operand in operands])
+    if all(shape is operands[0] for shape in operands):
+        return operands[0]
+    rank = max(map(len, operands))
     met: list[Int] = [1] * rank
-    for operand in operands:
-        shape = operand.shape
+    for shape in operands:
         for place, size in enumerate(shape, rank - len(shape)):
             before = met[place]
             if is_number(before, 1):
                 met[place] = size
             elif not is_number(size, 1) and not same(before, size):
                 meet(env, before, size)
-    return broadcast(env, *[operand.shape for operand in operands])
+    return broadcast(env, *operands)
 
 
 def meet(env: ShapeEnv, one: Int, other: Int) -> None:
@@ -139,7 +136,7 @@ def meet(env: ShapeEnv, one: Int, other: Int) -> None:
             env.guard(size == 1)
 
 
-def elementwise_strides(env: ShapeEnv, operands: Sequence[Metadata], sizes: Sequence[Int]) -> Sequence[Int] | None:
+def elementwise_strides(env: ShapeEnv, operands: Sequence[Shape], sizes: Sequence[Int]) -> Sequence[Int] | None:
     """The strides of an elementwise kernel's result; None if the operands do not determine them."""
     orders: list[Order] = []
     for operand in operands:
@@ -148,15 +145,16 @@ def elementwise_strides(env: ShapeEnv, operands: Sequence[Metadata], sizes: Sequ
             return None
         orders.append(order)
     rank = len(sizes)
-    first = operands[0].shape
-    if orders[0].dense and len(first) == rank and all(same(a, b) for a, b in zip(first, sizes)):
-        if all(operand.key[:-3] == operands[0].key[:-3] for operand in operands):
+    first = operands[0]
+    if orders[0].dense and are_same(first, sizes):
+        wanted = (*first, *strides_of(first))
+        if all(each is first or are_same((*each, *strides_of(each)), wanted) for each in operands):
             return first.strides
     ranks: list[dict[int, int]] = []
     for operand, order in zip(operands, orders):
-        shift = rank - len(operand.shape)
+        shift = rank - len(operand)
         ranks.append({axis + shift: place for place, axis in enumerate(order.axes)})
-        for axis, size in enumerate(operand.shape, shift):
+        for axis, size in enumerate(operand, shift):
             if is_number(size, 1) or same(size, sizes[axis]) or known(env, size == sizes[axis]) is True:
                 continue
             if known(env, size == 1) is not True:
@@ -213,19 +211,17 @@ def packed_by(sizes: Sequence[Int], axes: Sequence[int]) -> tuple[Int, ...]:
     return tuple(strides)
 
 
-def is_packed(metadata: Metadata) -> bool:
+def is_packed(shape: Shape) -> bool:
     """Return True if a tensor is contiguous for all sizes."""
-    if not metadata.packed:
-        shape = metadata.shape
+    if not shape.is_packed:
         rows = zip(shape, strides_of(shape), contiguous_strides(shape))
-        metadata.packed = all(is_number(size, 1) or same(stride, wanted) for size, stride, wanted in rows)
-    return metadata.packed
+        shape.is_packed = all(is_number(size, 1) or same(stride, wanted) for size, stride, wanted in rows)
+    return shape.is_packed
 
 
-def is_ambiguously_channels_last(metadata: Metadata) -> bool:
+def is_ambiguously_channels_last(shape: Shape) -> bool:
     """Return True if ATen takes a contiguous image for a channels-last one: images of one channel or one pixel are
     both, and the strides of axes of extent 1 decide."""
-    shape = metadata.shape
     strides = shape.strides
     if len(shape) != 4 or strides is None or not (is_number(shape[1], 1) or is_number(shape[3], 1)):
         return False
@@ -234,43 +230,41 @@ def is_ambiguously_channels_last(metadata: Metadata) -> bool:
     return not all(map(same, strides, contiguous_strides(shape)))
 
 
-def is_by_row(metadata: Metadata) -> bool:
+def is_by_row(shape: Shape) -> bool:
     """Return True if a tensor is contiguous, and no image that is ambiguously channels-last as well."""
-    return is_packed(metadata) and not is_ambiguously_channels_last(metadata)
+    return is_packed(shape) and not is_ambiguously_channels_last(shape)
 
 
-def is_expanded(metadata: Metadata) -> bool:
+def is_expanded(shape: Shape) -> bool:
     """Return True if a stride is 0, along an axis that may have more than one element."""
-    shape = metadata.shape
     return any(is_number(stride, 0) and not is_number(size, 1) for size, stride in zip(shape, strides_of(shape)))
 
 
-def is_repeated(metadata: Metadata) -> bool:
+def is_repeated(shape: Shape) -> bool:
     """Return True if all strides are 0 (fully expanded); TensorIterator then has no preferred order."""
-    return all(is_number(stride, 0) for stride in strides_of(metadata.shape))
+    return all(is_number(stride, 0) for stride in strides_of(shape))
 
 
-def suggested_strides(env: ShapeEnv, metadata: Metadata, sizes: Sequence[Int]) -> Sequence[Int] | None:
+def suggested_strides(env: ShapeEnv, shape: Shape, sizes: Sequence[Int]) -> Sequence[Int] | None:
     """The strides of a fresh tensor with these sizes in the memory format of a tensor; None if unclear."""
-    channels = suggests_channels_last(env, metadata)
+    channels = suggests_channels_last(env, shape)
     if channels is None:
         return None
     return channels_last_strides(sizes) if channels else contiguous_strides(sizes)
 
 
-def suggests_channels_last(env: ShapeEnv, metadata: Metadata) -> bool | None:
+def suggests_channels_last(env: ShapeEnv, shape: Shape) -> bool | None:
     """Return True if ATen suggests the channels-last memory format: every stride is at least the extent of the next
     inner axis.
 
     Where only the hints decide, there is a guard; None if they do not either.
     """
-    shape = metadata.shape
     strides = strides_of(shape)
-    if is_ambiguously_channels_last(metadata):
+    if is_ambiguously_channels_last(shape):
         return True
-    if len(shape) not in CHANNELS_LAST or is_packed(metadata) or any(is_number(stride, 0) for stride in strides):
+    if len(shape) not in CHANNELS_LAST or is_packed(shape) or any(is_number(stride, 0) for stride in strides):
         return False
-    order = order_of(env, metadata)
+    order = order_of(env, shape)
     if order is not None and 1 in order.axes:
         if order.axes == CHANNELS_LAST[len(shape)]:
             return True
