@@ -25,12 +25,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partialmethod
-from keyword import iskeyword
 from typing import Final, NoReturn, TypeAlias
 
 from shapes.accepted import did_you_mean, shown, whole_number
 from shapes.env import ShapeEnv
-from shapes.environment.symbols import RESERVED
+from shapes.environment.symbols import can_be_name
 from shapes.errors import ConstraintViolation, Contradiction, ShapeError, refusal
 from shapes.origin import OriginProvider, here
 from shapes.size_names import names_in, renamed, with_places
@@ -90,8 +89,7 @@ def dims(*names: str, lo: int = 1, hi: int | None = None, where: str | Sequence[
     if not names or not all(isinstance(name, str) for name in names):
         _rejected(f"{call})", 'names, as in dims("b", "s")')
     words = [word for name in names for word in re.split(r"[\s,]+", name.strip())]
-    are_names = all(word.isidentifier() and word not in RESERVED and not iskeyword(word) for word in words)
-    if len(words) != len(set(words)) or not are_names:
+    if len(words) != len(set(words)) or not all(map(can_be_name, words)):
         _rejected(f"{call})", "names that differ, and are no words of the language")
     try:
         lo = whole_number("lo", lo, "a size")

@@ -32,8 +32,8 @@ import sympy
 from torch.fx.experimental.symbolic_shapes import SymT, symbol_is_type
 from torch.utils._sympy import functions as torch_functions
 
-from frontends.pytorch.recording.inputs import free_name
 from shapes.env import ShapeEnv
+from shapes.environment.symbols import free_name
 from shapes.symbolic.numbers import SymBool
 from solver.errors import NotExpressible
 from solver.floats import values as floats
@@ -264,13 +264,13 @@ class Symbols:
     def _integer(
         self, name: str, lo: int | None, hi: int | None, hint: int | None, source: str | None, strict: bool = False
     ) -> Expr:
-        engine, name = self.engine, free_name(self.engine, name)
+        engine, name = self.engine, free_name(name, self.engine.names)
         if hint is None:
             return engine.unbacked(name, lo, hi, source=source).expr
         return engine.symbol(name, lo, hi, hint, source=source, strict=strict).expr
 
     def _float(self, name: str, hint: float | None, source: str | None) -> Expr:
-        engine, name = self.engine, free_name(self.engine, name)
+        engine, name = self.engine, free_name(name, self.engine.names)
         if hint is None:
             return unbacked_float(engine, name, source)
         pattern = engine.symbol(name, 0, PATTERNS, pattern_of(hint), source=source).expr
@@ -300,7 +300,7 @@ class Symbols:
             hint = int(value) if isinstance(value, sympy.Integer) else None
             found = self._integer(name, whole(range_.lower), whole(range_.upper), hint, str(node))
         else:
-            found = unbacked_float(self.engine, free_name(self.engine, name), str(node))
+            found = unbacked_float(self.engine, free_name(name, self.engine.names), str(node))
         self.opaque[node] = found
         return found
 
