@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ConcurrentScope",
+    "ConstraintViolation",
     "Contradiction",
     "FalseAtHint",
     "ForeignSymbol",
@@ -80,6 +81,10 @@ class FalseAtHint(Contradiction):
 
 class RuleViolation(ShapeError, RuntimeError):
     """The result of an operator is not what its shape rule or fake implementation predicted."""
+
+
+class ConstraintViolation(ShapeError):
+    """Options or stated relations that are invalid, contradict each other, or are false for the sizes of a call."""
 
 
 class StaleCheckpoint(ShapeError):
@@ -221,6 +226,19 @@ def fact_place(fact: Fact) -> str:
         place = _place(fact.origin) + (f", {fact.origin.segment}" if fact.origin.segment else "")
     inside = ", ".join([part for part in (kind, place) if part])
     return f"({inside})" if inside else ""
+
+
+def refusal(what: str, fix: str, place: Origin | None) -> str:
+    """The text of an error: what, where, and what to do.
+
+    >>> print(refusal("a size is printed", "print it outside", None))
+    a size is printed
+      fix:    print it outside
+    """
+    lines = [what]
+    if place is not None:
+        lines.append(f"  at:     `{place.source_line}`  ({place})")
+    return "\n".join([*lines, f"  fix:    {fix}"])
 
 
 def written_condition(origin: Origin | None) -> str:

@@ -21,7 +21,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
-from keyword import iskeyword
 from types import FunctionType
 from typing import Final
 
@@ -44,7 +43,7 @@ from frontends.jaxtyping.trees import leaves, mapped, structure
 from shapes.accepted import shown
 from shapes.env import ShapeEnv
 from shapes.environment.reader import Question
-from shapes.environment.symbols import RESERVED
+from shapes.environment.symbols import free_name
 from shapes.errors import Contradiction, NotExpressible, ParseError, ShapeError, UndecidedGuard, Undefined
 from shapes.rules import Refused
 from shapes.symbolic.choices import Int
@@ -303,9 +302,7 @@ class _Arguments:
         return tuple(sizes)
 
     def _symbol(self, name: str) -> SymInt:
-        while name in self.env.names or iskeyword(name) or name in RESERVED:  # `in` is a good name of a dimension
-            name += "_"
-        return self.env.symbol(name)
+        return self.env.symbol(free_name(name, self.env.names))  # `in` is a good name of a dimension
 
     def claims(  # type: ignore[explicit-any]  # any function
         self, function: Callable[..., object], body: Callable[..., object] | None

@@ -18,13 +18,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping
-from keyword import iskeyword
 from typing import Final
 
 from frontends.mlir.affine import read_map
 from shapes.accepted import shown
 from shapes.env import ShapeEnv
-from shapes.environment.symbols import RESERVED
+from shapes.environment.symbols import free_name
 from shapes.errors import Contradiction, ParseError, ShapeError
 from shapes.prompt.solving import optimum
 from shapes.symbolic.choices import Int, Truth, sym_and, sym_max, sym_min, sym_or
@@ -73,17 +72,9 @@ def read(env: ShapeEnv, text: str) -> dict[str, Int]:
 
 def _operand(env: ShapeEnv, name: str, found: dict[str, Int], lo: int | None) -> Int:
     if name not in found:
-        found[name] = env.size(name) if name in env.names else env.symbol(_free(env, name), lo=lo, source=f"%{name}")
+        free = free_name(name, env.names, "v")
+        found[name] = env.size(name) if name in env.names else env.symbol(free, lo=lo, source=f"%{name}")
     return found[name]
-
-
-def _free(env: ShapeEnv, name: str) -> str:
-    """A name of ours for a value of MLIR, whose names may be numbers."""
-    plain = re.sub(r"\W", "_", name)
-    plain = plain if plain.isidentifier() else f"v{plain}"
-    while plain in env.names or iskeyword(plain) or plain in RESERVED:
-        plain += "_"
-    return plain
 
 
 def _assume(env: ShapeEnv, text: str, found: dict[str, Int]) -> Iterator[Int]:

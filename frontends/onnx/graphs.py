@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Final
@@ -240,12 +239,6 @@ def dtype_name(kind: int) -> str | None:
 def element_type(dtype: str | None) -> int | None:
     """The number that ONNX has for a dtype."""
     return next((kind for kind in onnx.TensorProto.DataType.values() if kind and dtype_name(kind) == dtype), None)
-
-
-def identifier(name: str) -> str:
-    """A name as a valid identifier."""
-    found = re.sub(r"\W+", "_", name).strip("_") or "dim"
-    return f"d{found}" if found[0].isdigit() else found
 
 
 def weight(tensor: onnx.TensorProto) -> Value:

@@ -10,9 +10,10 @@ from typing import Protocol
 import onnx
 
 from frontends.onnx import operators as operators  # registers them
-from frontends.onnx.graphs import MALFORMED, GraphEnv, Walk, dtype_name, element_type, identifier
+from frontends.onnx.graphs import MALFORMED, GraphEnv, Walk, dtype_name, element_type
 from frontends.onnx.values import UNKNOWN, Value
 from shapes.env import ShapeEnv
+from shapes.environment.symbols import free_name
 from shapes.errors import ShapeError
 from shapes.guards.codegen import Check
 from shapes.rules import Shape
@@ -222,24 +223,7 @@ def _declared(env: GraphEnv, info: onnx.ValueInfoProto, symbols: dict[str, SymIn
         given = dim.dim_param or f"{info.name}_{axis}"
         size = symbols.get(given)
         if size is None:
-            name = _free(env, identifier(given))
+            name = free_name(given, env.names, "dim_")
             size = symbols[given] = env.symbol(name, lo=lo, hi=LARGEST, source=f"{info.name}.shape[{axis}]")
         sizes.append(size)
     return Value(Shape(sizes, dtype=dtype_name(info.type.tensor_type.elem_type)))
-
-
-def _free(env: ShapeEnv, name: str) -> str:
-    """The name, or a similar one that no symbol has."""
-    found, count = name, 1
-    while found in env.names or not _allowed(env, found):
-        count += 1
-        found = f"{name}_{count}"
-    return found
-
-
-def _allowed(env: ShapeEnv, name: str) -> bool:
-    from keyword import iskeyword
-
-    from shapes.environment.symbols import RESERVED
-
-    return name not in RESERVED and not iskeyword(name)

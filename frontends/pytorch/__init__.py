@@ -24,15 +24,9 @@ from frontends.pytorch.dynamo.compiled import Compiled, compile, explain, report
 from frontends.pytorch.minifier.minifying import Minified, minify
 from frontends.pytorch.tracing import trace
 from frontends.pytorch.variant import Variant
+from frontends.pytorch.variants.marks import mark_dynamic, mark_maybe_dynamic, mark_static, mark_unbacked
 from frontends.pytorch.variants.policy import Policy
-from frontends.pytorch.variants.statements import (
-    dims,
-    mark_dynamic,
-    mark_maybe_dynamic,
-    mark_static,
-    mark_unbacked,
-    one_of,
-)
+from shapes.relations import dims, one_of
 
 if TYPE_CHECKING:
     from frontends.pytorch.shape_env import Comparison

@@ -4,9 +4,6 @@
     >>> from shapes.errors import ShapeError
     >>> issubclass(TraceError, ShapeError)
     True
-    >>> print(refusal("a size is printed", "print it outside", None))
-    a size is printed
-      fix:    print it outside
 """
 
 from __future__ import annotations
@@ -14,7 +11,9 @@ from __future__ import annotations
 from typing import NoReturn
 
 from frontends.pytorch.source_location import origin, place_of
+from shapes.errors import ConstraintViolation as ConstraintViolation
 from shapes.errors import ShapeError
+from shapes.errors import refusal as refusal
 from shapes.origin import Origin
 
 
@@ -34,25 +33,13 @@ class Unsupported(TraceError):
     """An input, an operator or an effect that a graph of ours does not have."""
 
 
-class ConstraintViolation(TraceError):
-    """Marks or stated relations that contradict each other or the actual sizes."""
-
-
-def refusal(what: str, fix: str, place: Origin | None) -> str:
-    """The text of an error: what, where, and what to do."""
-    lines = [what]
-    if place is not None:
-        lines.append(f"  at:     `{place.source_line}`  ({place})")
-    return "\n".join([*lines, f"  fix:    {fix}"])
-
-
 def rejected(what: str, fix: str) -> NoReturn:
     """Raise for an argument that is not accepted, with the program's line and a fix.
 
     Raises:
         ConstraintViolation: always.
     """
-    raise ConstraintViolation(refusal(what, fix, origin()))
+    raise ConstraintViolation(refusal(what, fix, origin())) from None
 
 
 def unsupported(what: str, fix: str, *lines: Origin | None) -> NoReturn:
@@ -77,7 +64,7 @@ def reason_of(error: Exception) -> str:
 def located(error: TraceError) -> None:
     """Add to an error, if they are missing, the program's line that raised it and a fix."""
     text = str(error)
-    if type(error) is ConstraintViolation or not error.args or text != error.args[0]:
+    if not error.args or text != error.args[0]:
         return
     what, *rest = text.split("\n")
     if not any(line.startswith(("  at: ", "  needed: ")) for line in rest):

@@ -16,15 +16,13 @@ as one that holds. Where several variants stand beside each other, a guard holds
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from keyword import iskeyword
 from typing import Final
 
 from shapes.accepted import did_you_mean, shown, whole_number
 from shapes.certification.certificates import Certificate, Condition, Conditions, Finding, NotShown, Proven, Status
 from shapes.env import ShapeEnv
-from shapes.environment.symbols import RESERVED
+from shapes.environment.symbols import free_name
 from shapes.errors import Contradiction, ShapeError
 from shapes.size_names import canonical, is_layout, is_size, names_in, renamed
 from solver.decide.assume import assume
@@ -99,7 +97,7 @@ class Judgement:
         for name in dict.fromkeys([*spoken, *mentioned, *known]):
             least = None if name in self._integers or not (is_size(name) or is_layout(name)) else 0
             lo, hi, _ = spoken.get(name, (*bounds.get(name, (least, None)), 1))
-            symbol = self._free_name(name)
+            symbol = free_name(name, self.env.names)
             self._symbols[name] = symbol
             self.env.symbol(symbol, lo, hi)
         return {*spoken, *mentioned}
@@ -114,15 +112,6 @@ class Judgement:
             if name not in among:
                 listed = ", ".join(among[:12]) + (", ..." if len(among) > 12 else "")
                 raise ShapeError(f"{name!r}: there is no such size; there are {listed}{did_you_mean(name, among)}")
-
-    def _free_name(self, name: str) -> str:
-        stem = re.sub(r"\W+", "_", name).strip("_")
-        if not stem.isidentifier() or stem in RESERVED or iskeyword(stem):
-            stem = f"size_{stem}"
-        found, number = stem, 1
-        while found in self.env.names:
-            found, number = f"{stem}_{number}", number + 1
-        return found
 
     def shown(self, text: str) -> str:
         """A text over the symbols, as the program names the sizes."""

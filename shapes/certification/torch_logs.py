@@ -6,7 +6,7 @@
     ... V1128 13:30:29.095000 133 torch/_dynamo/guards.py:4483] [0/0] [__guards] '''
     >>> (variant,) = read_log(log.splitlines())
     >>> [each.text for each in variant.conditions], variant.group
-    (["5 <= L['x'].size()[0]"], ('133', '0'))
+    (["L['x'].size()[0] >= 5"], ('133', '0'))
 
 Each compilation is a variant: those of one frame stand in for each other. Guards about sizes are judged; guards about
 objects and global state are assumed, counted by their kind. What is not recognized, a list of guards that breaks off,
@@ -20,11 +20,12 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from shapes.certification.certificates import Condition, Conditions
 from shapes.certification.line_comments import place_in
+from shapes.certification.printed_guards import place_in_comment, stated
 from shapes.size_names import canonical
 
 PREFIX: Final = re.compile(
@@ -222,7 +223,6 @@ def _read_entry(here: _Compilation, kind: str, text: str, number: int) -> None:
     if MANAGERS.match(kind):
         return
     written, *comment = COMMENT.split(text, maxsplit=1)
-    origin = place_in(comment[0]) if comment else None
     written = written.strip()
     match kind:
         case "LAMBDA_GUARD" | "SYMBOLIC_SHAPE_GUARD" | "SHAPE_ENV":
@@ -231,7 +231,8 @@ def _read_entry(here: _Compilation, kind: str, text: str, number: int) -> None:
             elif SAID_OF_STATE.search(written) and not ABOUT_NUMBERS.search(written):
                 here.state.append((kind, written))
             else:
-                here.conditions.append(Condition(written, origin, line=number))
+                found = stated(written, "".join(comment), place_in_comment)
+                here.conditions += [replace(each, line=number) for each in found]
         case "TENSOR_MATCH":
             _read_tensor(here, written, number)
         case "EQUALS_MATCH":

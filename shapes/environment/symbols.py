@@ -19,6 +19,8 @@ from __future__ import annotations
 
 import difflib
 import keyword
+import re
+from collections.abc import Container
 from typing import Final
 
 from shapes.environment.events import Declared
@@ -115,7 +117,7 @@ class SymbolTable:
         """Raises:
         ShapeError: a new symbol can not have this name.
         """
-        if not isinstance(name, str) or not name.isidentifier() or keyword.iskeyword(name) or name in RESERVED:
+        if not isinstance(name, str) or not can_be_name(name):
             raise ShapeError(f"name={name!r}: expected an identifier that is not a keyword")
         known = self.names.get(name)
         if known is not None:
@@ -175,6 +177,26 @@ class SymbolTable:
     def ranges_of(self, atoms: list[Atom]) -> list[Fact]:
         """The ranges of these symbols."""
         return [self.symbols[atom].fact for atom in atoms if atom in self.symbols]
+
+
+def can_be_name(text: str) -> bool:
+    """Return True for an identifier that is no word of Python and no function of the language."""
+    return text.isidentifier() and not keyword.iskeyword(text) and text not in RESERVED
+
+
+def free_name(text: str, taken: Container[str], prefix: str = "size_") -> str:
+    """A name for a new symbol, after a text that may be none, with a number if it is taken.
+
+    >>> free_name("x.shape[0]", {"x_shape_0"}), free_name("lambda", ()), free_name("%0", (), "v")
+    ('x_shape_0_1', 'size_lambda', 'v0')
+    """
+    stem = "_".join(re.findall(r"\w+", text))
+    if not can_be_name(stem):
+        stem = f"{prefix}{stem}"
+    found, number = stem, 1
+    while found in taken:
+        found, number = f"{stem}_{number}", number + 1
+    return found
 
 
 def range_text(name: str, lo: int | None, hi: int | None) -> str:

@@ -22,6 +22,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from shapes.env import ShapeEnv
+from shapes.environment.symbols import free_name
 from shapes.ranks.claims import Claim, Report, claimed
 from shapes.rules import sharding as formulas
 from shapes.symbolic.choices import Int
@@ -133,9 +134,4 @@ def _inside(env: ShapeEnv, shards: Sharding, r: Int) -> Claim:
 
 def free_names(env: ShapeEnv, *names: str) -> list[str]:
     """Names for bound variables that no symbol has."""
-    free = []
-    for name in names:
-        while name in env.names:
-            name += "_"
-        free.append(name)
-    return free
+    return [free_name(name, env.names) for name in names]

@@ -16,8 +16,9 @@
 Out: symbols become integer symbols of the same name, with the signs that bounds give them; what sympy has with another
 meaning, or would rewrite, is a function of our own (`solver.interop.sympy_functions`). In: those, and ordinary sympy as
 far as it has an exact integer form (`floor`, `ceiling`, `Mod`, `Max`, `Min`, `Abs`, `Piecewise`, relations, logic,
-rational coefficients inside a rounding or a comparison), and torch's own functions by name. Anything else is
-`NotExpressible`, which says which node. sympy is loaded when it is used.
+rational coefficients inside a rounding or a comparison), and torch's own functions by name; floats on request
+(`solver.interop.sympy_floats`). Anything else is `NotExpressible`, which says which node. sympy is loaded when it is
+used.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
+from solver.floats.value import Float
+from solver.interop.sympy_floats import FloatReading
 from solver.interop.sympy_reading import Reading, as_integer
 from solver.syntax.defined import is_partial
 from solver.syntax.parser import Parsed, ParsedExpr
@@ -67,15 +70,20 @@ def to_sympy(
     return total if inside.kind == "true" else writing.within(inside, total)
 
 
-def from_sympy(value: sympy.Basic, interner: Interner, names: Mapping[str, Expr]) -> ParsedExpr | Parsed:
+def from_sympy(
+    value: sympy.Basic, interner: Interner, names: Mapping[str, Expr | Float], *, floats: bool = False
+) -> ParsedExpr | Parsed:
     """The expression or proposition, and its domain.
+
+    With `floats`, floats are the doubles that Python computes for each node, until they are rounded or compared;
+    otherwise they have no exact form.
 
     sympy has no order of evaluation: of `p & q` and `p | q`, the parts that always make sense are taken to come first.
 
     Raises:
         NotExpressible: some node has no exact integer form, or a symbol no name; it says which.
     """
-    result, domain = Reading(interner, names).read(value)
+    result, domain = (FloatReading if floats else Reading)(interner, names).read(value)
     if isinstance(result, Prop):
         return Parsed(result, domain)
     return ParsedExpr(as_integer(result, str(value)), domain)

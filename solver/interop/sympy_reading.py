@@ -10,7 +10,8 @@
     (True, True)
 
 A node is an integer expression, an exact quotient of two (see `solver.floats.quotients`) or a proposition, and has a
-domain: where it makes sense. Nodes are read without recursion, arguments first.
+domain: where it makes sense. Nodes are read without recursion, arguments first. `solver.interop.sympy_floats` reads
+floats as well.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from typing import TYPE_CHECKING, Final
 from solver.errors import NotExpressible
 from solver.floats import quotients as reals
 from solver.floats.quotients import Ratio
+from solver.floats.value import Float
 from solver.syntax.connectives import choice, connective, same
 from solver.terms.atoms import domain_of
 from solver.terms.expr import Expr
@@ -35,7 +37,7 @@ from solver.terms.quotients import divide, divide_content
 if TYPE_CHECKING:
     import sympy
 
-Value = Expr | Ratio | Prop
+Value = Expr | Ratio | Float | Prop
 
 ROWS: Final = {name: row for row in OPERATIONS.values() for name in row.sympy}
 """Operations by the name of their class in sympy, torch or this package."""
@@ -53,7 +55,7 @@ LARGEST_EXPONENT: Final = 64
 class Reading:
     """The values of the nodes read so far; names keep their meaning."""
 
-    def __init__(self, interner: Interner, names: Mapping[str, Expr]) -> None:
+    def __init__(self, interner: Interner, names: Mapping[str, Expr | Float]) -> None:
         self.interner = interner
         self.names = names
         self.done: dict[sympy.Basic, tuple[Value, Prop]] = {}
@@ -208,8 +210,7 @@ class Reading:
     def power(self, node: sympy.Basic, base: Expr | Ratio, exponent: Expr | Ratio) -> tuple[Value, list[Prop]]:
         interner = self.interner
         if isinstance(exponent, Ratio):
-            half = exponent.numerator is interner.one and exponent.denominator is interner.constant(2)
-            if half and exponent.root is None:
+            if is_half(exponent):
                 radicand = reals.ratio(base)
                 return reals.square_root(radicand), [reals.at_least_zero(radicand)]
             raise refused(node)
@@ -244,22 +245,30 @@ def prop(value: Value) -> Prop:
 
 
 def number(value: Value) -> Expr | Ratio:
-    if isinstance(value, Prop):
-        raise TypeError("expected a number, not a proposition")
+    if isinstance(value, Prop | Float):
+        raise TypeError("expected an exact number, not a proposition or a float")
     return value
+
+
+def is_half(value: Value) -> bool:
+    """Return True for the constant 1/2, the exponent of a square root."""
+    if not isinstance(value, Ratio) or value.root is not None:
+        return False
+    above, below = value.numerator, value.denominator
+    return above is above.interner.one and below is above.interner.constant(2)
 
 
 def integer(value: Value, node: sympy.Basic) -> Expr:
     return as_integer(number(value), str(node))
 
 
-def as_integer(value: Expr | Ratio, text: str) -> Expr:
+def as_integer(value: Expr | Ratio | Float, text: str) -> Expr:
     """An exact quotient as an expression.
 
     Raises:
         NotExpressible: it is not an integer for all integers.
     """
-    whole = value if isinstance(value, Expr) else simplified(value)
+    whole = simplified(value) if isinstance(value, Ratio) else value
     if isinstance(whole, Expr):
         return whole
     raise NotExpressible(f"`{text}` need not be an integer: round it, or compare it")

@@ -18,10 +18,10 @@ widths (`numel <= 2**31 - 1`), equal sizes and multiples are guarded during code
 
 from __future__ import annotations
 
-import re
 import sys
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
 
 import torch
 from torch.fx.experimental.symbolic_shapes import ShapeEnv as TorchEnv
@@ -30,22 +30,9 @@ from frontends.pytorch.dynamo.graph_function import place_of
 from frontends.pytorch.shape_env.translation import is_float, is_unbacked
 from frontends.pytorch.source_location import is_users
 from shapes.certification.certificates import Condition, Conditions
+from shapes.certification.printed_guards import places_in, stated, words_of
 from shapes.origin import Origin
 from shapes.size_names import canonical, names_in, renamed
-
-LINE: Final = re.compile(r"# (?P<file>[^\n#(][^\n#]*?):(?P<line>\d+) in (?P<function>[^\s()]+)")
-"""A line of the program in torch's comment."""
-FRAME: Final = re.compile(r"\((?P<file>[^\s()]+):(?P<line>\d+) in (?P<function>[^\s()]+)\)$")
-"""The line of torch that asked."""
-RANGE: Final = re.compile(r"(?:(?P<low>-?\d+) <= )?(?P<size>[^\s<>=]+)(?: <= (?P<high>\d+))?")
-BOTH_ENDS: Final = re.compile(r"((?:.*? in \S+ )?\((?:[^()]|\([^()]*\))*\)) and (.*)", re.DOTALL)
-"""The comments of the two ends of a range."""
-CONSTANT: Final = re.compile(r"\S+ == -?\d+")
-DYNAMO: Final = "_dynamo/"
-LARGEST: Final = 2**63 - 1
-SPECIALIZED: Final = "sizes of 0 and 1 are specialized"
-NEVER_A_SYMBOL: Final = "a constant: it was never a symbol"
-EQUAL: Final = "duck sizing: the sizes were equal when it was compiled"
 
 
 def of_environment(
@@ -85,7 +72,7 @@ class _Reader:
         asserts = [each.expr for found in self.shapes.deferred_runtime_asserts.values() for each in found]
         asserts += [each.expr for each in self.shapes.guards if any(map(is_unbacked, each.expr.free_symbols))]
         assumed = [f"run-time check {renamed(str(each), lambda name: symbols.get(name, name))}" for each in asserts]
-        stated: list[Condition] = []
+        conditions: list[Condition] = []
         for line in printed.exprs:
             text, _, comment = line.partition("  # ")
             text = renamed(text, self.name_of)
@@ -93,67 +80,37 @@ class _Reader:
             if names and names <= floats:
                 assumed.append(text)
             elif names & floats:
-                place, _ = self.place(comment, names)
-                stated.append(Condition(text, place, fault="it is about a float and sizes"))
+                place, _ = self.place(names, comment)
+                conditions.append(Condition(text, place, fault="it is about a float and sizes"))
             else:
-                stated += self.stated(text, comment, names)
+                # attributes and globals
+                static = not any(name.isidentifier() or ".shape[" in name for name in names)
+                conditions += stated(text, comment, partial(self.place, names), static=static)
         inputs = [self.name_of(source) for source in self.shapes.source_to_var]
         for each in self.tracked:
             axes = range(each.fake.dim()) if isinstance(each.fake, torch.Tensor) else None
             name = each.source.name
             inputs += [self.name_of(name if axes is None else f"{name}.size()[{axis}]") for axis in axes or (0,)]
         integers = [name for name in inputs if name.isidentifier()]
-        return Conditions(stated, integers=frozenset(integers), assumed=assumed, inputs=frozenset(inputs))
+        return Conditions(conditions, integers=frozenset(integers), assumed=assumed, inputs=frozenset(inputs))
 
-    def stated(self, text: str, comment: str, names: set[str]) -> Iterator[Condition]:
-        """The conditions of one guard: each end of a range has a line."""
-        limits = RANGE.fullmatch(text)
-        if limits is None:
-            place, why = self.place(comment, names)
-            constant = CONSTANT.fullmatch(text) is not None
-            static = constant and "unknown source" in comment
-            # attributes and globals
-            static |= not any(name.isidentifier() or ".shape[" in name for name in names)
-            why = NEVER_A_SYMBOL if static else EQUAL if "duck sizing" in comment else why
-            framework = FRAME.search(comment)
-            derived = framework is not None and not framework["file"].startswith(DYNAMO)
-            yield Condition(text, place, why, static=static, derived=derived or (constant and not static))
-            return
-        both = BOTH_ENDS.fullmatch(comment) if limits["low"] and limits["high"] else None
-        comments = both.groups() if both is not None else (comment, comment)
-        for end, sign, said in ((limits["low"], ">=", comments[0]), (limits["high"], "<=", comments[1])):
-            if end is not None and (sign, end) != (">=", "0") and (sign, int(end) >= LARGEST) != ("<=", True):
-                place, why = self.place(said, names)
-                why = SPECIALIZED if "0/1 specialization" in said else why
-                yield Condition(f"{limits['size']} {sign} {end}", place, why, derived=True)
-
-    def place(self, comment: str, names: set[str]) -> tuple[Origin | None, str]:
+    def place(self, names: set[str], comment: str) -> tuple[Origin | None, str]:
         """The program's line that caused a guard, and the internal caller, if any.
 
         Without a line from torch, the line that first uses one of its tensors.
         """
-        user = line_of(LINE.search(f"# {comment}"))
-        if user is not None and is_users(user.file):
-            return user, ""
-        asked = FRAME.search(comment)
-        framework = line_of(asked)
-        if user is None and framework is not None and is_users(framework.file):
-            return framework, ""
+        program, asked = places_in(comment)
+        for found in (program, asked if program is None else None):
+            place = None if found is None else Origin(full_path(found.file), found.line, found.function)
+            if place is not None and is_users(place.file):
+                return place, ""
         uses = [self.uses.get(name.partition(".shape[")[0]) for name in sorted(names)]
-        by = "" if asked is None else f"{asked['file']}:{asked['line']} in {asked['function']}"
-        return next(filter(None, uses), None), by
+        return next(filter(None, uses), None), words_of(asked)
 
 
 def first_use(node: torch.fx.Node) -> Origin | None:
     """The program's line that first uses an input of a graph."""
     return next(filter(None, map(place_of, node.users)), None)
-
-
-def line_of(found: re.Match[str] | None) -> Origin | None:
-    """A source location of torch's text, with the full path if possible."""
-    if found is None:
-        return None
-    return Origin(full_path(found["file"]), int(found["line"]), found["function"])
 
 
 def full_path(file: str) -> str:

@@ -19,7 +19,6 @@ costs nanoseconds.
 from __future__ import annotations
 
 import contextlib
-import keyword
 import math
 import re
 from collections.abc import Callable, Sequence
@@ -33,7 +32,7 @@ from frontends.pytorch.recording.inputs import DYNAMIC, STATIC, Choice, Dynamism
 from frontends.pytorch.shape_env import EngineShapeEnv
 from frontends.pytorch.shape_env.translation import word
 from shapes.env import ShapeEnv
-from shapes.environment.symbols import RESERVED
+from shapes.environment.symbols import RESERVED, free_name
 from shapes.errors import ShapeError
 from solver.syntax.printer import text_of
 
@@ -161,12 +160,7 @@ def names_of(graph: torch.fx.Graph) -> list[str]:
     names: list[str] = []
     for node in graph.find_nodes(op="placeholder"):
         source = getattr(node.meta.get("grapharg"), "source", None)
-        name = word(str(node.target) if source is None else source.name)
-        if keyword.iskeyword(name) or name in RESERVED:
-            name = f"arg_{name}"
-        while name in names:
-            name += "_"
-        names.append(name)
+        names.append(free_name(word(str(node.target) if source is None else source.name), names, "arg_"))
     return names
 
 

@@ -45,7 +45,7 @@ from torch.utils._pytree import tree_flatten, tree_unflatten
 from frontends.pytorch.errors import rejected
 from frontends.pytorch.minifier.failures import Failure, Settings, observed
 from frontends.pytorch.recording.inputs import Choice
-from frontends.pytorch.variants.statements import ATTRIBUTE, Mark, marks_of
+from frontends.pytorch.variants.marks import ATTRIBUTE, Mark, marks_of
 
 aten: Final = torch.ops.aten
 SIZES: Final[Mapping[object, str]] = {
@@ -302,9 +302,9 @@ def inputs_text(names: Sequence[str], facts: Sequence[Fact], tensors: Sequence[s
 
 def inputs_of(text: str) -> Callable[[], list[torch.Tensor]]:
     """The function that creates the inputs."""
-    from frontends.pytorch.variants import statements
+    from frontends.pytorch.variants import marks
 
-    scope: dict[str, Any] = {"torch": torch, "base64": base64, **vars(statements)}
+    scope: dict[str, Any] = {"torch": torch, "base64": base64, **vars(marks)}
     exec(compile(text, "<inputs>", "exec"), scope)
     found: Callable[[], list[torch.Tensor]] = scope["inputs"]
     return found

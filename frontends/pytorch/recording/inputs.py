@@ -21,10 +21,8 @@ sizes where they match. The storage offset is a constant, checked if the program
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from keyword import iskeyword
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import torch
@@ -34,7 +32,7 @@ from frontends.pytorch.recording.callers import check_supported
 from frontends.pytorch.recording.recorder import Recorder
 from frontends.pytorch.symbolic.node import TorchValue, value_of
 from frontends.pytorch.symbolic.tensor import Result, Traced, argument_of
-from shapes.environment.symbols import RESERVED
+from shapes.environment.symbols import free_name
 from shapes.symbolic.numbers import SymFloat, SymInt
 from solver.floats.ordinals import pattern
 from solver.floats.values import from_pattern
@@ -131,7 +129,7 @@ def symbolic_input(recorder: Recorder, name: str, tensor: torch.Tensor, dynamism
         choice = dynamism.choose(name, axis, size)
         if size == 0 and (choice.lo is None or choice.lo > 0):
             choice = replace(choice, kind="static")
-        word = free_name(env, choice.word or f"{name}_size{axis}")
+        word = free_name(choice.word or f"{name}_size{axis}", env.names)
         symbols.append((word, (".shape", axis)))
         sizes.append(nodes.wrap(declared(env, word, choice, size, f"{name}.shape[{axis}]", 1)))
     offset = tensor.storage_offset()
@@ -161,14 +159,14 @@ def symbolic_input(recorder: Recorder, name: str, tensor: torch.Tensor, dynamism
 def symbolic_number(recorder: Recorder, name: str, value: int, dynamism: Dynamism) -> tuple[TorchValue, Number]:
     """A symbolic number for an integer argument."""
     choice = dynamism.choose(name, -1, value)
-    word = free_name(recorder.env, name)
+    word = free_name(name, recorder.env.names, "arg_")
     return recorder.nodes.wrap(declared(recorder.env, word, choice, value, name, None)), Number(name, word, choice)
 
 
 def symbolic_float(recorder: Recorder, name: str, value: float, dynamism: Dynamism) -> tuple[TorchValue, Number]:
     """A symbolic number for a float argument: a double whose 64 bits are the symbol, since 0.0 == -0.0."""
     env = recorder.env
-    word = free_name(env, name)
+    word = free_name(name, env.names, "arg_")
     if not dynamism.is_varying(name, value):
         declared(env, word, STATIC, pattern(value), name, 0)
         return value, Number(name, word, STATIC, is_float=True)
@@ -209,7 +207,7 @@ def strides_of(
     inner: list[int] = []
     for axis in order:
         stride = tensor.stride(axis)
-        word = free_name(env, f"{name}_stride{axis}")
+        word = free_name(f"{name}_stride{axis}", env.names)
         source = f"{name}.stride({axis})"
         symbols.append((word, (".stride()", axis)))
         if stride in (0, 1):
@@ -225,17 +223,6 @@ def strides_of(
                     break
         inner.append(axis)
     return tuple(strides)
-
-
-def free_name(env: ShapeEnv, name: str) -> str:
-    """An unused symbol name, from the argument's name if it is valid."""
-    name = re.sub(r"\W+", "_", name)
-    if not name.isidentifier() or iskeyword(name) or name in RESERVED:
-        name = f"arg_{name}"
-    found, number = name, 1
-    while found in env.names:
-        found, number = f"{name}_{number}", number + 1
-    return found
 
 
 # ---------------------------------------------------------------------- the arguments of a call
@@ -308,7 +295,7 @@ def known_arguments(
 
 def with_offset(env: ShapeEnv, given: Input) -> Input:
     """An input whose storage offset is a precondition."""
-    word = free_name(env, f"{given.name}_offset")
+    word = free_name(f"{given.name}_offset", env.names)
     declared(env, word, STATIC, given.offset, f"{given.name}.storage_offset()", None)
     return replace(given, symbols=(*given.symbols, (word, (".storage_offset()",))))
 

@@ -42,11 +42,12 @@ from frontends.pytorch.recording.inputs import DYNAMIC, STATIC, Choice
 from frontends.pytorch.shape_env.errors import Refused
 from frontends.pytorch.shape_env.translation import Symbols, shown, word
 from frontends.pytorch.source_location import origin
+from frontends.pytorch.variants.marks import marks_of
 from frontends.pytorch.variants.policy import Setting
-from frontends.pytorch.variants.statements import Relations, marks_of, names_in, violated
 from shapes.accepted import is_truth
 from shapes.accepted import shown as in_short
-from shapes.size_names import places_of, with_places
+from shapes.relations import Dim, Relations, violated
+from shapes.size_names import names_in, places_of, with_places
 from solver.syntax.parser import parse
 
 if TYPE_CHECKING:
@@ -236,7 +237,7 @@ class StatedSizes:
     """
 
     def __init__(self, dynamic: Setting, ranks: Ranks | None = None) -> None:
-        self.relations = Relations(dynamic) if isinstance(dynamic, Mapping) else None
+        self.relations = Relations(dynamic, origin) if isinstance(dynamic, Mapping) else None
         self._function = dynamic if callable(dynamic) else None
         self.policies = Policies(
             specialize_zero_one=False,
@@ -251,7 +252,8 @@ class StatedSizes:
     def choice(self, source: str, value: object, axis: int) -> Choice | None:
         """The treatment of a number of the arguments, if that is stated."""
         name = shown(source)
-        stated = None if self.relations is None else self.relations.choice(name, axis)
+        related = None if self.relations is None else self.relations.named(name, axis)
+        stated = STATIC if isinstance(related, int) else None if related is None else of_dim(related)
         mark = marks_of(value).get(axis) if isinstance(value, torch.Tensor) else None
         if mark is not None and stated is not None and mark.choice.kind != stated.kind:
             what = f"{name}: {mark.text}, but a relation is stated for size({axis})"
@@ -279,4 +281,9 @@ class StatedSizes:
         """
         if self.relations is not None:
             tensors = {name: value for name, value in given.items() if isinstance(value, torch.Tensor)}
-            self.relations.check({name: tuple(tensor.shape) for name, tensor in tensors.items()}, origin())
+            self.relations.check({name: tuple(tensor.shape) for name, tensor in tensors.items()})
+
+
+def of_dim(dim: Dim) -> Choice:
+    """The treatment of a size that a relation names."""
+    return Choice("dynamic", dim.lo, dim.hi, word=dim.text)

@@ -15,35 +15,30 @@
     >>> shown("L['self']._modules['fc']._parameters['weight'].stride()[1]"), word("L['args'][0].size()[2]")
     ('self.fc.weight.stride()[1]', 'args_0_size2')
 
-Floats are IEEE doubles, with one operation for each binary node. A sum or product of more than two floats has no
-order in sympy, so it is opaque, like any other function without an exact form here: a number of its own, the same one
-wherever the expression occurs.
+Floats are IEEE doubles (`solver.interop.sympy_floats`). What has no exact form is opaque, a sum of more than two
+floats: a number of its own, the same one wherever the expression occurs.
 """
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Sequence
-from functools import reduce
 from typing import TYPE_CHECKING, Any, Final
 
 import sympy
 from torch.fx.experimental.symbolic_shapes import SymT, symbol_is_type
 from torch.utils._sympy import functions as torch_functions
 
-from frontends.pytorch.recording.inputs import free_name
 from shapes.env import ShapeEnv
+from shapes.environment.symbols import free_name
 from shapes.symbolic.numbers import SymBool
 from solver.errors import NotExpressible
 from solver.floats import values as floats
 from solver.floats.ordinals import pattern as pattern_of
-from solver.floats.quotients import Ratio
-from solver.floats.value import Float
-from solver.interop import sympy_functions, sympy_reading
+from solver.interop import sympy_functions
 from solver.interop.sympy import to_sympy
-from solver.interop.sympy_reading import RELATIONS
-from solver.syntax.connectives import same
+from solver.interop.sympy_floats import FloatReading
+from solver.interop.sympy_reading import Value
 from solver.terms.expr import Expr
 from solver.terms.interner import Interner
 from solver.terms.prop import Prop
@@ -51,23 +46,12 @@ from solver.terms.prop import Prop
 if TYPE_CHECKING:
     from frontends.pytorch.recording.inputs import Choice
 
-Value = Any
-"""An `Expr`, a `Ratio`, a `Float` or a `Prop`."""
-
-ROUNDINGS: Final = {
-    "FloorToInt": floats.floor,
-    "floor": floats.floor,
-    "CeilToInt": floats.ceil,
-    "ceiling": floats.ceil,
-    "TruncToInt": floats.trunc,
-    "RoundToInt": floats.round_half_even,
-}
 FUNCTIONS: Final = {"FloorDiv": "FloorDiv", "IntegerPower": "PowByNatural"}
 PATTERNS: Final = 2**64 - 1
 FAILURES: Final = (NotExpressible, TypeError, ValueError, LookupError, ArithmeticError)
 
 
-class Reading(sympy_reading.Reading):
+class Reading(FloatReading):
     """One environment's translation.
 
     Args:
@@ -86,28 +70,15 @@ class Reading(sympy_reading.Reading):
         self.opaque = opaque
 
     def leaf(self, node: sympy.Basic) -> Value:
-        if isinstance(node, sympy.Symbol):
-            found = self.symbol(node)
-            if found is None:
-                raise NotExpressible(f"the symbol `{node}` is not a number")
-            return floats.from_pattern(found) if is_float(node) else found
-        if isinstance(node, sympy.Float):
-            return floats.constant(self.interner, float(node))
-        if node in (sympy.oo, -sympy.oo):
-            return floats.constant(self.interner, math.inf if node is sympy.oo else -math.inf)
-        return super().leaf(node)
+        if not isinstance(node, sympy.Symbol):
+            return super().leaf(node)
+        found = self.symbol(node)
+        if found is None:
+            raise NotExpressible(f"the symbol `{node}` is not a number")
+        return floats.from_pattern(found) if is_float(node) else found
 
-    def inner(self, node: sympy.Basic, read: Sequence[tuple[Any, Prop]]) -> tuple[Any, Prop]:
-        values = [value for value, _ in read]
-        kind = node.func.__name__
+    def inner(self, node: sympy.Basic, read: Sequence[tuple[Value, Prop]]) -> tuple[Value, Prop]:
         try:
-            if kind in ("Where", "ITE") and any(isinstance(value, Float) for value in values):
-                raise NotExpressible("a choice of floats")
-            if any(isinstance(value, Float) for value in values) or kind in ("ToFloat", "IntTrueDiv", "TruncToFloat"):
-                value = self.float_operation(kind, node, values)
-                domains = [value.domain] if isinstance(value, Float) else []
-                domains += [each.domain for each in values if isinstance(each, Float)]
-                return value, self.interner.conjunction([*[domain for _, domain in read], *domains])
             return super().inner(node, read)
         except FAILURES:
             return self.unknown(node), self.interner.true
@@ -120,63 +91,6 @@ class Reading(sympy_reading.Reading):
         if isinstance(node, sympy.logic.boolalg.Boolean):
             return self.interner.eq(found, 1)
         return found if node.is_integer else floats.from_pattern(found)
-
-    def float_operation(self, kind: str, node: sympy.Basic, values: list[Value]) -> Value:
-        """The value of an operation with a float among its operands, or a float as its result."""
-        match kind, values:
-            case _, [a, b] if kind in RELATIONS:
-                return floats.compare(RELATIONS[kind], number(a), number(b))
-            case "Not", [Prop() as p]:
-                return p.negation
-            case ("Equality" | "Unequality"), [Prop() as p, Prop() as q]:
-                return same(p, q) if kind == "Equality" else same(p, q).negation
-            case "ToFloat", [x]:
-                return real(x)
-            case "IntTrueDiv", [Expr() as n, Expr() as d]:
-                return floats.quotient(n, d)
-            case ("IntTrueDiv" | "FloatTrueDiv"), [a, b]:
-                return floats.divide(real(a), real(b))
-            case "Add", [a, b]:
-                return floats.add(real(a), real(b))
-            case "Mul", [a, b]:
-                return floats.negate(real(b)) if is_minus_one(a) else floats.multiply(real(a), real(b))
-            case ("FloatPow" | "Pow"), [a, b]:
-                return floats.power(real(a), real(b))
-            case "OpaqueUnaryFn_sqrt", [a]:
-                return floats.square_root(real(a))
-            case "Abs", [a]:
-                return floats.absolute(real(a))
-            case ("Max" | "Min"), [_, *_]:
-                sign = ">=" if kind == "Max" else "<="
-                return reduce(lambda a, b: floats.choose(floats.compare(sign, a, b), a, b), map(real, values))
-            case "TruncToFloat", [a]:
-                return floats.convert(floats.trunc(real(a)))
-            case "RoundDecimal", [a, Expr() as digits] if digits.is_constant:
-                return floats.round_to(real(a), digits.constant)
-            case _, [a] if kind in ROUNDINGS:
-                return ROUNDINGS[kind](real(a))
-        raise NotExpressible(f"`{node}` is not a float operation")
-
-
-def real(value: Value) -> Float:
-    """A number as a float."""
-    if isinstance(value, Float):
-        return value
-    if isinstance(value, Ratio) and value.root is None:
-        above, below = value.numerator, value.denominator
-        if above.is_constant and below.is_constant:
-            return floats.constant(above.interner, above.constant / below.constant)
-    if isinstance(value, Expr):
-        return floats.convert(value)
-    raise TypeError(f"{value} is no float")
-
-
-def number(value: Value) -> Float | Expr:
-    return value if isinstance(value, Expr) else real(value)
-
-
-def is_minus_one(value: Value) -> bool:
-    return isinstance(value, Expr) and value.is_constant and value.constant == -1
 
 
 def is_float(symbol: sympy.Symbol) -> bool:
@@ -264,13 +178,13 @@ class Symbols:
     def _integer(
         self, name: str, lo: int | None, hi: int | None, hint: int | None, source: str | None, strict: bool = False
     ) -> Expr:
-        engine, name = self.engine, free_name(self.engine, name)
+        engine, name = self.engine, free_name(name, self.engine.names)
         if hint is None:
             return engine.unbacked(name, lo, hi, source=source).expr
         return engine.symbol(name, lo, hi, hint, source=source, strict=strict).expr
 
     def _float(self, name: str, hint: float | None, source: str | None) -> Expr:
-        engine, name = self.engine, free_name(self.engine, name)
+        engine, name = self.engine, free_name(name, self.engine.names)
         if hint is None:
             return unbacked_float(engine, name, source)
         pattern = engine.symbol(name, 0, PATTERNS, pattern_of(hint), source=source).expr
@@ -300,7 +214,7 @@ class Symbols:
             hint = int(value) if isinstance(value, sympy.Integer) else None
             found = self._integer(name, whole(range_.lower), whole(range_.upper), hint, str(node))
         else:
-            found = unbacked_float(self.engine, free_name(self.engine, name), str(node))
+            found = unbacked_float(self.engine, free_name(name, self.engine.names), str(node))
         self.opaque[node] = found
         return found
 

@@ -1,1 +1,1 @@
-"""Variants of captured graphs: dispatch among them, marks, relations, limits and reports."""
+"""Variants of captured graphs: dispatch among them, marks, limits and reports."""

@@ -3,13 +3,13 @@
 >>> from frontends.pytorch.variants.policy import Policy
 >>> Policy(recompile_limit=0)
 Traceback (most recent call last):
-frontends.pytorch.errors.ConstraintViolation: recompile_limit=0: expected a number of at least 1
+shapes.errors.ConstraintViolation: recompile_limit=0: expected a number of at least 1
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias, TypedDict
 
@@ -17,8 +17,8 @@ from backends.decisions.costs import Expected
 from backends.decisions.questions import KINDS
 from frontends.pytorch.errors import ConstraintViolation, rejected
 from frontends.pytorch.recording.inputs import Dynamic
-from frontends.pytorch.variants.statements import Statement
 from shapes.accepted import did_you_mean, is_truth, shown
+from shapes.relations import Statements
 
 OF_OBJECT: Final = re.compile(r"\w+\(")
 
@@ -71,7 +71,7 @@ class Policy:
             raise ConstraintViolation(f"guards={shown(self.guards)}: expected an Expected, or None")
 
 
-Setting: TypeAlias = "bool | Dynamic | Mapping[str, Sequence[Statement]] | None"
+Setting: TypeAlias = "bool | Dynamic | Statements | None"
 
 
 class Options(TypedDict, total=False):

@@ -95,7 +95,7 @@ def test_a_name_is_one_symbol_and_no_name_is_one_each() -> None:
     odd = parsed("y = Relu(x)", "float[a, b] x")
     for dim, name in zip(odd.graph.input[0].type.tensor_type.shape.dim, ("min", "2 * n+1")):
         dim.dim_param = name
-    assert [str(size) for size in read(odd).dims("y")] == ["min_2", "d2_n_1"]
+    assert [str(size) for size in read(odd).dims("y")] == ["dim_min", "dim_2_n_1"]
 
 
 def test_refusals_name_the_node() -> None:

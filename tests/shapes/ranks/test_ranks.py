@@ -213,7 +213,7 @@ def test_a_claim_may_be_about_sizes_that_are_called_as_its_variables() -> None:
     env = ShapeEnv(origin=lambda: None)
     r, q = env.sizes("r q", lo=1)
     report = check_shards(env, PLANTED["stops early"](r, q))
-    assert "rank r_ = " in str(report["a shard starts where the one before stops"])
+    assert "rank r_1 = " in str(report["a shard starts where the one before stops"])
     with pytest.raises(KeyError):
         report["no such claim"]
 
