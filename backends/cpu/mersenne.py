@@ -20,6 +20,7 @@ from __future__ import annotations
 import ctypes
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -46,6 +47,19 @@ def bernoulli(kept: torch.Tensor, share: float) -> torch.Tensor:
     if kept.numel() < LEAST or type(kept) is not torch.Tensor or not kept.is_contiguous() or not _is_known():
         return kept.bernoulli_(share)
     return _bernoulli(kept, share, torch.default_generator)
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Draw a dropout mask with given sizes and strides: the share of elements that are kept."""
+
+    share: float
+    rank: int
+    device: torch.device
+
+    def __call__(self, *layout: int) -> torch.Tensor:
+        sizes, strides = layout[: self.rank], layout[self.rank :]
+        return bernoulli(torch.empty_strided(sizes, strides, dtype=torch.bool, device=self.device), self.share)
 
 
 def _bernoulli(kept: torch.Tensor, share: float, generator: torch.Generator) -> torch.Tensor:

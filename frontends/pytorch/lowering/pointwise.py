@@ -4,12 +4,11 @@ which torch draws in program order."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 import torch
 
-from backends.cpu.mersenne import bernoulli
+from backends.cpu.mersenne import Kept
 from backends.loops.operations import is_float
 from backends.loops.values import Value
 from frontends.pytorch.lowering.registry import Argument, Declined, Lowered, Site, lowering
@@ -296,19 +295,6 @@ def arange(at: Site, *numbers: Argument, **options: object) -> Value:
     if not (type(start) is int and start == 0):
         place = place + start
     return place.cast(at.dtype)
-
-
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """Draw a dropout mask with given sizes and strides."""
-
-    share: float
-    rank: int
-    device: torch.device
-
-    def __call__(self, *layout: int) -> torch.Tensor:
-        sizes, strides = layout[: self.rank], layout[self.rank :]
-        return bernoulli(torch.empty_strided(sizes, strides, dtype=torch.bool, device=self.device), self.share)
 
 
 @lowering(aten.native_dropout.default)

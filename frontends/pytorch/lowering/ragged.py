@@ -31,6 +31,7 @@ from backends.loops.operations import DTYPES
 from backends.loops.padding import unpadded
 from backends.loops.program import Call, Program
 from backends.loops.values import Value
+from backends.program.runtime_functions import offsets_of, sum_of
 from frontends.pytorch.lowering.registry import Declined, Lowered, Site, Size, lowering
 from solver.terms.expr import Expr
 
@@ -114,13 +115,6 @@ def diff_of(x: Tensor) -> Memory | None:
     return None
 
 
-def offsets_of(counts: torch.Tensor) -> torch.Tensor:
-    """The offsets of rows of these lengths."""
-    made = counts.new_zeros(len(counts) + 1, dtype=torch.int64)
-    torch.cumsum(counts, 0, out=made[1:])
-    return made
-
-
 def rows_of_lengths(at: Site, counts: Value, total: Expr) -> Rows:
     """The rows of these lengths."""
     if counts.rank != 1 or counts.dtype not in OFFSETS:
@@ -132,11 +126,6 @@ def rows_of_lengths(at: Site, counts: Value, total: Expr) -> Rows:
     buffer = at.program.buffer("int64", sizes, packed(sizes))
     at.program.steps.append(Call(offsets_of, (at.stored(counts),), {}, (buffer,), has_layout=True))
     return rows_at(at, at.build.memory(buffer), total)
-
-
-def sum_of(counts: torch.Tensor) -> int:
-    """The number of elements in rows of these lengths."""
-    return int(counts.sum())
 
 
 @lowering(aten.repeat_interleave.Tensor, binds=True)

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final, TypeAlias, TypeVar
-
-import torch
 
 from backends.decisions.questions import Choice
 from backends.loops.affine import packed
@@ -15,6 +12,7 @@ from backends.loops.nodes import Memory, Sizes
 from backends.loops.program import Call, Program
 from backends.loops.tensors import Expressions
 from backends.loops.values import Value
+from backends.program.runtime_functions import Required
 from frontends.pytorch.recording.operations import Operation
 from frontends.pytorch.symbolic.metadata import Metadata, name_of
 from frontends.pytorch.symbolic.node import TorchValue
@@ -56,20 +54,6 @@ def lowering(*operators: object, views: bool = False, binds: bool = False) -> Ca
         return function
 
     return register
-
-
-@dataclass(frozen=True, slots=True)
-class Required:
-    """Raise an error if an element is false; asynchronously on an accelerator."""
-
-    error: type[Exception]
-    message: str
-
-    def __call__(self, found: torch.Tensor) -> None:
-        if found.device.type != "cpu":
-            torch._assert_async(found, self.message)
-        elif not found:
-            raise self.error(self.message)
 
 
 class Site:

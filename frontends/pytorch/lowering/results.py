@@ -30,6 +30,7 @@ from backends.loops.nodes import Memory, Tensor, descend
 from backends.loops.operations import DTYPES
 from backends.loops.program import Call, Check, Program
 from backends.loops.values import Value
+from backends.program.runtime_functions import Brought, Copied
 from frontends.pytorch.errors import Unsupported
 from frontends.pytorch.graphs.form import Form
 from frontends.pytorch.graphs.graph import reads_floats, undefined
@@ -90,16 +91,6 @@ def is_number(result: Result) -> bool:
     """Return True for a CPU scalar."""
     kind = result.metadata
     return kind is not None and kind.device.type == "cpu" and not kind.sizes and name_of(kind.dtype) in DTYPES
-
-
-@dataclass(frozen=True, slots=True)
-class Brought:
-    """Copy a CPU scalar to a device, without synchronization."""
-
-    device: torch.device
-
-    def __call__(self, number: torch.Tensor) -> torch.Tensor:
-        return torch.full((), number.item(), dtype=number.dtype, device=self.device)
 
 
 class Results:
@@ -206,7 +197,7 @@ class Results:
             self.program.assign(memory, value.tensor)
         else:
             assert value.memory is not None
-            copy = laid_out(len(memory.sizes))
+            copy = Copied(len(memory.sizes))
             arguments = (value.memory, *memory.sizes, *buffer.strides)
             self.program.steps.append(Call(copy, arguments, {}, (buffer,), has_layout=True))
         self.own(result, memory)
@@ -280,15 +271,6 @@ class Results:
 
     def offset(self, kind: Metadata) -> Expr:
         return sizes_of((kind.offset,), self.build)[0]
-
-
-def laid_out(rank: int) -> Callable[..., torch.Tensor]:
-    """A copy with the sizes and strides that follow the tensor among the arguments."""
-
-    def copied(x: torch.Tensor, *layout: int) -> torch.Tensor:
-        return torch.empty_strided(layout[:rank], layout[rank:], dtype=x.dtype, device=x.device).copy_(x)
-
-    return copied
 
 
 # ---------------------------------------------------------------------- scalars

@@ -18,6 +18,7 @@ from backends.loops.operations import DTYPES
 from backends.loops.program import Assign, Bind, Call, Check, Program
 from backends.loops.values import Value
 from backends.program.layouts import is_whole
+from backends.program.runtime_functions import double
 from backends.results import check_results
 from frontends.pytorch.errors import Unsupported
 from frontends.pytorch.graphs.form import Form
@@ -183,7 +184,7 @@ class Writer:
         """A runtime float or truth value as a tensor."""
         buffer = self.program.buffer("float64", (), ())
         where = {"device": self.results.places.device}
-        self.program.steps.append(Call(_double, (number,), where, (buffer,), has_layout=True))
+        self.program.steps.append(Call(double, (number,), where, (buffer,), has_layout=True))
         return Value(self.build, self.build.memory(buffer), ())
 
     # ------------------------------------------------------------------ calls
@@ -359,7 +360,3 @@ def _then(target: Callable[..., object], convert: Callable[[object], object]) ->
 
     converted.__name__ = str(target)
     return converted
-
-
-def _double(number: float, device: torch.device) -> torch.Tensor:
-    return torch.scalar_tensor(number, dtype=torch.float64, device=device)

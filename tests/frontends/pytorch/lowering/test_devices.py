@@ -9,11 +9,12 @@ import pytest
 import torch
 
 from backends.loops.program import Call
+from backends.program.runtime_functions import Brought
 from frontends.pytorch import trace
 from frontends.pytorch.errors import Unsupported
 from frontends.pytorch.graphs.form import Form
 from frontends.pytorch.lowering import lower
-from frontends.pytorch.lowering.results import Brought, place_of
+from frontends.pytorch.lowering.results import place_of
 from frontends.pytorch.meta_rules.by_shape_rule import statistics_dtype
 from frontends.pytorch.recording.operations import Operation, Result
 from frontends.pytorch.recording.predictions import device_of, numbered
