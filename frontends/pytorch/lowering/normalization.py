@@ -12,8 +12,8 @@ import torch
 
 from backends.loops.affine import packed
 from backends.loops.channels_last import is_channels_last
+from backends.loops.statistics import moments
 from backends.loops.values import Value
-from frontends.pytorch.lowering.reductions import moments
 from frontends.pytorch.lowering.registry import Declined, Lowered, Site, lowering
 from frontends.pytorch.lowering.views import reshaped
 
@@ -71,7 +71,7 @@ def native_group_norm(at: Site, x: Value, weight: Value | None, bias: Value | No
         return [scaled(away * groups.shown(deviation), *vectors), mean, deviation]
     parts = groups.split(x)
     inside = range(2, parts.rank)
-    variance, mean = moments(parts, tuple(inside), 0, keepdim=True, normalizes=True)
+    variance, mean = moments(parts, tuple(inside), keepdim=True, normalizes=True)
     deviation = (variance + eps).apply("rsqrt")
     normalized = (parts.computed() - mean) * deviation
     whole = scaled(normalized, *[None if each is None else groups.split(each.expanded(x.sizes)) for each in vectors])

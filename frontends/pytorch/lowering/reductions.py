@@ -10,13 +10,12 @@ import torch
 from backends.loops.affine import Affine
 from backends.loops.nodes import GatherIndices
 from backends.loops.operations import computed_as
+from backends.loops.statistics import moments
 from backends.loops.values import Value
 from frontends.pytorch.lowering.registry import Declined, Lowered, Number, Site, axes_of, lowering
 from solver.terms.expr import Expr
 
 aten: Final = torch.ops.aten
-LONG: Final = 8192
-"""Rows of at least this length are normalized by the corrected algorithm, which takes a tenth longer in cache."""
 
 
 @lowering(aten.sum.dim_IntList, aten.sum.default)
@@ -89,41 +88,12 @@ def truth(at: Site, x: Value, axes: object = None, keepdim: bool = False) -> Val
 def variance(
     at: Site, x: Value, axes: object = None, *, correction: object = None, keepdim: bool = False
 ) -> Lowered:
-    found, average = moments(x, axes_of(axes, x.rank), correction, keepdim, normalizes=at.is_part)
+    over, correction = axes_of(axes, x.rank), 1 if correction is None else correction
+    if not x.is_float or not isinstance(correction, int | float) or correction != int(correction) or not over:
+        raise Declined
+    found, average = moments(x, over, int(correction), keepdim=keepdim, normalizes=at.is_part)
     found = found.apply("sqrt") if at.name.startswith("std") else found
     return [found, average] if at.name.endswith("_mean") else found
-
-
-def moments(
-    x: Value, axes: tuple[int, ...], correction: object = 0, keepdim: bool = False, *, normalizes: bool = False
-) -> tuple[Value, Value]:
-    """Variance and mean, in the dtype that x is computed in: the corrected two-pass algorithm (Chan, Golub, LeVeque
-    1983).
-
-    The mean is rounded by some d, so each squared deviation is too large by d * d; eager sums doubles or uses Welford's
-    algorithm. The deviations are summed as well, which gives d times their number, and the squares are corrected by it.
-    Short rows are normalized without, which is as accurate as eager's normalization.
-    """
-    correction = 1 if correction is None else correction
-    if not x.is_float or not isinstance(correction, int | float) or correction != int(correction) or not axes:
-        raise Declined
-    x = x.computed()
-    average = x.mean(axes, keepdim=True)
-    away = x - average
-    whole = x.count(axes)
-    if normalizes and not correction and whole.evaluate(x.build.decisions.hints) < LONG:
-        variance = (away * away).mean(axes, keepdim=True)
-        return (variance, average) if keepdim else (variance.squeezed(axes), average.squeezed(axes))
-    count = whole - int(correction)
-    off = away.sum(axes, keepdim=True)
-    rest = off / whole
-    much = off * rest
-    # if the mean is infinite, no deviation is finite: no correction
-    finite = (much - much).equals(0)
-    squares = ((away * away).sum(axes, keepdim=True) - finite.select(much, 0)).apply("maximum", 0)
-    variance = squares / (count if correction <= 0 else x.build.interner.maximum(count, 0))
-    average = average + finite.select(rest, 0)
-    return (variance, average) if keepdim else (variance.squeezed(axes), average.squeezed(axes))
 
 
 # ---------------------------------------------------------------------- pooling
