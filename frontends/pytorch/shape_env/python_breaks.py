@@ -22,7 +22,7 @@ from torch._dynamo.exc import TorchDynamoException, TorchRuntimeError, Unsupport
 from torch._dynamo.symbolic_convert import InstructionTranslator, InstructionTranslatorBase
 from torch._dynamo.types import FrameAction, FrameExecStrategy
 from torch._dynamo.utils import counters
-from torch._dynamo.variables import constant, misc, user_defined
+from torch._dynamo.variables import builder, constant, misc, user_defined
 from torch._dynamo.variables.base import VariableTracker
 from torch.fx.experimental.symbolic_shapes import ConstraintViolationError
 
@@ -98,6 +98,7 @@ AS_BEFORE: Final = FrameExecStrategy(FrameAction.DEFAULT, FrameAction.DEFAULT)
 DRAWN: Final = user_defined.call_random_fn
 METHOD: Final = misc.RandomVariable.call_method
 RUN: Final = InstructionTranslatorBase.run
+STATIC: Final = builder.get_static_address_type
 SHARED: Final = [value for name, value in vars(constant).items() if name.startswith("CONSTANT_VARIABLE_")]
 """The constants that all captures share: torch has the `None` that a program read from `x.grad` come from there."""
 
@@ -106,5 +107,7 @@ REPLACED: Final = (
     (user_defined, "call_random_fn", call_random_fn),
     (misc.RandomVariable, "call_method", call_method),
     (InstructionTranslatorBase, "run", run),
+    # what an optimizer holds is an input: a graph would keep a constant
+    (builder, "get_static_address_type", lambda tensor: STATIC(tensor) and "unguarded"),
 )
 """The classes and modules of Dynamo's, with the names that are replaced in them."""
