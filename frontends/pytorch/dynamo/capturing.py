@@ -37,6 +37,7 @@ import torch
 from torch._C._dynamo.eval_frame import get_eval_frame_callback, set_eval_frame
 from torch._dynamo import callback_handler, config, convert_frame
 from torch._dynamo.convert_frame import register_bytecode_hook
+from torch._dynamo.eval_frame import skip_code
 from torch._dynamo.exc import FailOnRecompileLimitHit, SkipFrame, TorchDynamoException, Unsupported
 from torch._dynamo.types import ConvertFrameReturn, FrameAction, FrameExecStrategy
 from torch._dynamo.utils import ExactWeakKeyDictionary
@@ -156,7 +157,8 @@ class Captures:
 
     def began(self, args: object) -> None:
         """Torch's callback at the start of a compilation."""
-        compilation = self.compilation()
+        # a backward that a frame calls is compiled while Dynamo looks at frames, and holds torch's lock meanwhile
+        compilation = self.compilation() if get_eval_frame_callback() is None else None
         if compilation is None or self.active is not None:
             return
         wrapper = self.wrapper(compilation["compiler_fn"])
@@ -335,13 +337,11 @@ def registered(register: Callable[[Callback], object], callback: Callback) -> No
     """Register a callback, and again each time that torch forgets it."""
 
     def notice(args: object) -> None:
-        """A callback that only torch references, so that it is collected when torch clears its callbacks.
+        """Torch alone references it, until it clears its callbacks: it never raises, as a traceback would keep it."""
 
-        It never raises: a traceback would keep it alive.
-        """
-
-    register(notice)
-    register(callback)
+    for each in (notice, callback):
+        skip_code(each.__code__)
+        register(each)
     finalize(notice, registered, register, callback).atexit = False
 
 

@@ -18,7 +18,6 @@ from __future__ import annotations
 import collections
 import gc
 import inspect
-import operator
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -202,15 +201,6 @@ def formats(captured: CapturedFrame) -> Iterator[Origin]:
     return captured.global_reads("format", (1,))
 
 
-def leaf_in_graph(captured: CapturedFrame) -> Iterator[Origin]:
-    """Calls of `backward` in a graph that holds a leaf, which is none of its inputs."""
-    module = captured.module
-    paths = [str(node.target) for node in module.graph.find_nodes(op="get_attr")]
-    held = [operator.attrgetter(path)(module) for path in paths if hasattr(module, path.partition(".")[0])]
-    if any(isinstance(each, torch.Tensor) and each.requires_grad and each.is_leaf for each in held):
-        yield from captured.attribute_reads("backward")
-
-
 def dropped_backward(captured: CapturedFrame) -> Iterator[Origin]:
     """Calls of `backward` that the graph lacks: their leaves come from an earlier graph."""
     if not any(node.target is torch.autograd.grad for node in captured.nodes):
@@ -296,7 +286,6 @@ DIFFERENCES: Final = (
     Difference("arithmetic on NumPy scalars", "Dynamo gives arrays", numpy_values),
     Difference("format()", "Dynamo ignores the format", formats),
     Difference("an OrderedDict whose order is changed", "Dynamo does not guard it", moved_order),
-    Difference("backward() of a tensor that an optimizer has", "Dynamo drops it", leaf_in_graph),
     Difference("backward() of a tensor with a hook", "Dynamo does not call it", hooked_leaf),
     Difference("backward() after a graph break", "Dynamo drops it", dropped_backward),
     Difference("an autograd.Function without materialized gradients", "Dynamo gives it zeros", not_materialized),

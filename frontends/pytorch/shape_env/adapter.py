@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 import sympy
+from torch.fx.experimental import _config
 from torch.fx.experimental.symbolic_shapes import (
     DimDynamic,
     GuardOnDataDependentSymNode,
@@ -223,7 +224,7 @@ class EngineShapeEnv(Torchs):
     ) -> GuardOnDataDependentSymNode:
         torchs = super()._make_data_dependent_error(expr, unhinted_expr, **named)
         ours = undecided(self.engine, self.proposition(unhinted_expr), self.expression(unhinted_expr))
-        if ours is None:
+        if ours is None or _config.no_data_dependent_graph_break:
             return torchs
         ours.fix = advise(ours, self.symbols.ours)
         return UndecidedBranch(torchs, ours)
@@ -407,4 +408,3 @@ class EngineShapeEnv(Torchs):
             for guard in self.guards
             if self._told.get(guard.expr) not in dropped and made.isdisjoint(guard.expr.free_symbols)
         ]
-

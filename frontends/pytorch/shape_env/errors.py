@@ -103,6 +103,10 @@ class Refused(UncapturedHigherOrderOpError, ConstraintViolationError):
         UncapturedHigherOrderOpError.__init__(self, message)
 
 
+class Asked(Refused, AssertionError):
+    """An error that a setting of torch's asks for, or a call that torch forbids in what is compiled."""
+
+
 class SpecializedMark(SpecializedDynamic, Refused):
     """A size with a strict mark has become a constant; `fact` is the guard that did it."""
 

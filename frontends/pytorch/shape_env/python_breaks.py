@@ -18,16 +18,18 @@ from __future__ import annotations
 import logging
 from typing import Any, Final, NoReturn
 
+from torch._dynamo import config
 from torch._dynamo.exc import TorchDynamoException, TorchRuntimeError, Unsupported, unimplemented
 from torch._dynamo.symbolic_convert import InstructionTranslator, InstructionTranslatorBase
 from torch._dynamo.types import FrameAction, FrameExecStrategy
 from torch._dynamo.utils import counters
-from torch._dynamo.variables import constant, misc, user_defined
+from torch._dynamo.variables import builder, constant, misc, user_defined
 from torch._dynamo.variables.base import VariableTracker
+from torch.fx.experimental import _config
 from torch.fx.experimental.symbolic_shapes import ConstraintViolationError
 
 from frontends.pytorch.shape_env.adapter import EngineShapeEnv
-from frontends.pytorch.shape_env.errors import NotConstant
+from frontends.pytorch.shape_env.errors import Asked, NotConstant
 from frontends.pytorch.source_location import innermost
 from shapes.errors import ShapeError
 
@@ -80,6 +82,10 @@ def run(self: Any) -> None:
         is_traced = isinstance(self, InstructionTranslator) and isinstance(self.output.shape_env, EngineShapeEnv)
         if not is_traced or self.one_graph or self.error_on_graph_break or isinstance(error, LEFT) and not of_program:
             raise
+        is_strict = _config.no_data_dependent_graph_break or config.side_effect_replay_policy == "error"
+        is_asked = is_strict or "Attempt to trace forbidden callable" in str(error)
+        if is_asked and not of_program and not config.suppress_errors:
+            raise Asked(str(error)) from error
         said = described(error)
         counters["graph_break"][said] += 1
         if not of_program:
@@ -98,6 +104,7 @@ AS_BEFORE: Final = FrameExecStrategy(FrameAction.DEFAULT, FrameAction.DEFAULT)
 DRAWN: Final = user_defined.call_random_fn
 METHOD: Final = misc.RandomVariable.call_method
 RUN: Final = InstructionTranslatorBase.run
+STATIC: Final = builder.get_static_address_type
 SHARED: Final = [value for name, value in vars(constant).items() if name.startswith("CONSTANT_VARIABLE_")]
 """The constants that all captures share: torch has the `None` that a program read from `x.grad` come from there."""
 
@@ -106,5 +113,7 @@ REPLACED: Final = (
     (user_defined, "call_random_fn", call_random_fn),
     (misc.RandomVariable, "call_method", call_method),
     (InstructionTranslatorBase, "run", run),
+    # what an optimizer holds is an input: a graph would keep a constant
+    (builder, "get_static_address_type", lambda tensor: STATIC(tensor) and "unguarded"),
 )
 """The classes and modules of Dynamo's, with the names that are replaced in them."""

@@ -20,8 +20,9 @@ from __future__ import annotations
 
 import collections
 import operator
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from types import SimpleNamespace
 from typing import Any, Final
 
 import torch
@@ -52,11 +53,12 @@ from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 from frontends.pytorch.shape_env.adapter import EngineShapeEnv
 
 
-def contains(container: Iterable[object], item: object) -> bool:
-    """Return True if an element is the item or equals it."""
-    for each in container:  # noqa: SIM110  # Dynamo traces a loop faster than a generator
-        if each is item or each == item:
-            return True
+def contains(container: Sequence[object], item: object) -> bool:
+    """Return True if an element is the item or equals it. For the last one it is a value that only the run may know."""
+    for index, each in enumerate(container, 1):
+        is_found = each is item or bool(each == item)
+        if index == len(container) or is_found:
+            return is_found
     return False
 
 
@@ -160,7 +162,7 @@ def sq_contains(self: Any, tx: Any, item: VariableTracker) -> VariableTracker:
     """The truth of `item in self`, for Dynamo's variable of a list, a tuple or sizes."""
     compared = [*self.items, item]
     if not isinstance(tx.output.shape_env, EngineShapeEnv) or all(each.is_python_constant() for each in compared):
-        return CONTAINS(self, tx, item)
+        return TORCHS.sq_contains(self, tx, item)
     if any(isinstance(each, SymNodeVariable) for each in compared):
         if any(isinstance(each, UserDefinedVariable) for each in compared):
             unimplemented(
@@ -174,7 +176,7 @@ def sq_contains(self: Any, tx: Any, item: VariableTracker) -> VariableTracker:
 
 def call_divmod(self: Any, tx: Any, a: VariableTracker, b: VariableTracker) -> VariableTracker:
     """The results of `divmod(a, b)`."""
-    return traced(tx, quotient, a, b) if are_sizes(tx, [a, b]) else DIVMOD(self, tx, a, b)
+    return traced(tx, quotient, a, b) if are_sizes(tx, [a, b]) else TORCHS.call_divmod(self, tx, a, b)
 
 
 def _call_min_max_binary(self: Any, tx: Any, a: Any, b: Any) -> VariableTracker | None:
@@ -182,7 +184,7 @@ def _call_min_max_binary(self: Any, tx: Any, a: Any, b: Any) -> VariableTracker 
     values = [a, b]
     if None not in values and are_ordered(tx, values) and {each.python_type() for each in values} == {int, float}:
         return traced(tx, larger if self.fn is max else smaller, a, b)
-    return EXTREME(self, tx, a, b)
+    return TORCHS._call_min_max_binary(self, tx, a, b)
 
 
 def call_method(self: Any, tx: Any, name: str, args: Any, kwargs: dict[str, VariableTracker]) -> VariableTracker:
@@ -190,20 +192,19 @@ def call_method(self: Any, tx: Any, name: str, args: Any, kwargs: dict[str, Vari
     key, reverse = kwargs.get("key"), kwargs.get("reverse")
     is_known = reverse is None or reverse.is_python_constant()
     if name == "sort" and not args and is_known and self.is_mutable():
-        keys = list(self.items)
+        keys = self.items
         if key is not None and not key.is_constant_none():
             keys = [key.call_function(tx, [each], {}) for each in keys]
-            # called once for each
-            known = iter(keys)
-            kwargs = {**kwargs, "key": LambdaVariable(lambda item: next(known))}
         if are_told_apart(keys):
             keys = [each.items[0] for each in keys]
+        if keys is not self.items:
+            # called once for each
             known = iter(keys)
             kwargs = {**kwargs, "key": LambdaVariable(lambda item: next(known))}
         if are_ordered(tx, keys):
             is_reversed = VariableTracker.build(tx, reverse is not None and bool(reverse.as_python_constant()))
-            return traced(tx, sort, self, ListVariable(keys), is_reversed)
-    return METHOD(self, tx, name, args, kwargs)
+            return traced(tx, sort, self, ListVariable(list(keys)), is_reversed)
+    return TORCHS.call_method(self, tx, name, args, kwargs)
 
 
 def constant_until_changed(builder: Any, value: float) -> AbstractContextManager[object]:
@@ -220,19 +221,19 @@ def constant_until_changed(builder: Any, value: float) -> AbstractContextManager
 def wrap_symint(self: Any, value: int, *args: Any, **named: Any) -> VariableTracker:
     """The variable of an integer that the program reads."""
     with constant_until_changed(self, value):
-        return INTEGER(self, value, *args, **named)
+        return TORCHS.wrap_symint(self, value, *args, **named)
 
 
 def wrap_symfloat(self: Any, value: float) -> VariableTracker:
     """The variable of a float that the program reads."""
     with constant_until_changed(self, value):
-        return FLOAT(self, value)
+        return TORCHS.wrap_symfloat(self, value)
 
 
 def method_tolist(self: Any, tx: Any) -> VariableTracker:
     """The elements of a tensor as a list: of a length that only the run knows it is Python's."""
     try:
-        return LIST(self, tx)
+        return TORCHS.method_tolist(self, tx)
     except GuardOnDataDependentSymNode as error:
         if not isinstance(tx.output.shape_env, EngineShapeEnv):
             raise
@@ -255,21 +256,21 @@ def var_getattr(self: Any, tx: Any, name: str) -> VariableTracker:
         return traced(tx, number_of_bytes, self)
     if name in ("grad", "_grad") and effects.has_pending_mutation_of_attr(self, "grad"):
         return effects.load_attr(self, "grad")
-    return ATTRIBUTE(self, tx, name)
+    return TORCHS.var_getattr(self, tx, name)
 
 
 def _handle_insert_op_in_graph(self: Any, tx: Any, args: list[VariableTracker], kwargs: Any) -> Any:
     """An operator on tensors: where an element's index is a tensor of one integer, its value is a symbol."""
     if self.fn is operator.getitem and isinstance(args[0], TensorVariable) and is_index(tx, args[1]):
         return args[0].call_method(tx, "__getitem__", [args[1].call_method(tx, "item", [], {})], {})
-    return OPERATOR(self, tx, args, kwargs)
+    return TORCHS._handle_insert_op_in_graph(self, tx, args, kwargs)
 
 
 def method___setitem__(self: Any, tx: Any, key: VariableTracker, value: VariableTracker) -> VariableTracker:
     """A change of a tensor's element: the index may be a tensor of one integer, whose value is a symbol."""
     change = changing(self, value)
     if change is None or not is_index(tx, key):
-        return ELEMENT(self, tx, key, value)
+        return TORCHS.method___setitem__(self, tx, key, value)
     version = self._get_fake_version()
     element = self.call_method(tx, "__getitem__", [key.call_method(tx, "item", [], {})], {})
     element.call_method(tx, change, [value], {})
@@ -313,15 +314,18 @@ def call_matmul(self: Any, tx: Any, a: VariableTracker, b: VariableTracker) -> V
 
 def call_function(self: Any, tx: Any, args: Sequence[VariableTracker], kwargs: dict[str, Any]) -> VariableTracker:
     """A call of torch's: of `can_cast` and the like, which are about types alone, the result is known; a check of sizes
-    is a branch, so that its message may read them."""
-    is_plain = not kwargs and isinstance(tx.output.shape_env, EngineShapeEnv)
+    is a branch, so that its message may read them; a size in a tensor is its value."""
+    is_ours = isinstance(tx.output.shape_env, EngineShapeEnv)
+    is_plain = is_ours and not kwargs
+    if is_ours and self.value in SIZED:
+        args = [each.call_method(tx, "item", [], {}) if isinstance(each, TensorVariable) else each for each in args]
     if is_plain and self.value is torch._check and reads_sizes(*args):
         return traced(tx, checked, *args)
     if is_plain and self.value in OF_TYPES:
         known = [sample(each) for each in args]
         if None not in known:
             return VariableTracker.build(tx, self.value(*known))
-    return CALL(self, tx, args, kwargs)
+    return TORCHS.call_function(self, tx, args, kwargs)
 
 
 def reads_sizes(condition: VariableTracker, message: VariableTracker | None = None) -> bool:
@@ -341,7 +345,7 @@ def sample(value: VariableTracker) -> Any:
 
 def wrap_listlike(self: Any, value: Any) -> VariableTracker:
     """The variable of a list or the like that the program reads: a deque keeps its limit."""
-    made = LISTLIKE(self, value)
+    made = TORCHS.wrap_listlike(self, value)
     if type(value) is collections.deque and value.maxlen is not None:
         install_guard(AttrSource(self.source, "maxlen").make_guard(GuardBuilder.CONSTANT_MATCH))
         made.maxlen = VariableTracker.build(self.tx, value.maxlen)
@@ -353,22 +357,10 @@ def codegen_update_mutated(self: Any, cg: Any, log_side_effects: bool = False) -
     for each in self.id_to_variable.values():
         if isinstance(each, DequeVariable) and each.source is not None and self.is_modified(each):
             each.maxlen = ConstantVariable.create(None)
-    CHANGES(self, cg, log_side_effects)
+    TORCHS.codegen_update_mutated(self, cg, log_side_effects)
 
 
-CONTAINS: Final = BaseListVariable.sq_contains
-DIVMOD: Final = BuiltinVariable.call_divmod
-EXTREME: Final = BuiltinVariable._call_min_max_binary
-METHOD: Final = ListVariable.call_method
-INTEGER: Final = VariableBuilder.wrap_symint
-FLOAT: Final = VariableBuilder.wrap_symfloat
-LIST: Final = TensorVariable.method_tolist
-ATTRIBUTE: Final = TensorVariable.var_getattr
-ELEMENT: Final = TensorVariable.method___setitem__
-OPERATOR: Final = BuiltinVariable._handle_insert_op_in_graph
-CALL: Final = TorchInGraphFunctionVariable.call_function
-LISTLIKE: Final = VariableBuilder.wrap_listlike
-CHANGES: Final = SideEffects.codegen_update_mutated
+SIZED: Final = (torch.empty, torch.ones, torch.rand, torch.randn, torch.zeros)
 OF_TYPES: Final = (torch.can_cast, torch.promote_types, torch.result_type)
 
 
@@ -391,3 +383,5 @@ REPLACED: Final = (
     (SideEffects, codegen_update_mutated),
 )
 """The classes of Dynamo's, each with the function that replaces its method of the same name."""
+TORCHS: Final = SimpleNamespace(**{each.__name__: getattr(owner, each.__name__, None) for owner, each in REPLACED})
+"""The methods that are replaced."""

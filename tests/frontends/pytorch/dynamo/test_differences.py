@@ -192,8 +192,6 @@ REFUSED: dict[str, Callable[[], Made]] = {
     "format()": plain(lambda x: (format(3.14159, ".2f"), x + 1)),
     "an error message that contains a size": plain(lambda x: (repr(ValueError(x.shape[0])), x + 1)),
 }
-UNTESTED = "backward() of a tensor that an optimizer has"
-"""No small program is known that torch captures so."""
 IN_RANDOMNESS = "a checkpoint that is computed anew"
 """Tested with other checkpoints, in tests/frontends/pytorch/recording/test_randomness.py."""
 BY_US = {"a torch setting is changed": setting}
@@ -240,7 +238,7 @@ def test_torch_still_differs(name: str) -> None:
 
 def test_every_record_is_tested() -> None:
     """Every refused difference has a test that tells when torch has mended it."""
-    assert {each.name for each in (*DIFFERENCES, *DIVIDED)} == {*REFUSED, *BY_US, UNTESTED, IN_RANDOMNESS}
+    assert {each.name for each in (*DIFFERENCES, *DIVIDED)} == {*REFUSED, *BY_US, IN_RANDOMNESS}
 
 
 def test_every_record_is_in_the_page() -> None:
@@ -301,7 +299,7 @@ def test_a_backward_on_the_line_of_a_graph_break(by_torch: bool) -> None:
 
 
 def test_a_training_step_of_the_backend_of_torch() -> None:
-    """A step with another batch drops its gradients: Dynamo drops `backward` where the optimizer has the parameter."""
+    """A step with another batch drops its gradients: Dynamo drops `backward` of a constant of the graph."""
 
     def made() -> tuple[Callable[[torch.Tensor], torch.Tensor], torch.Tensor]:
         weight = torch.nn.Parameter(torch.ones(3))

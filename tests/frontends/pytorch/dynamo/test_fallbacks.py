@@ -99,3 +99,35 @@ def test_an_operator_that_raises_is_the_programs_error(by: Callable[..., Callabl
         for size in (4, 5, 0, 6, 0, 10):
             assert outcome(compiled, size) == outcome(program, size)
         assert counters["stats"]["unique_graphs"] - before == 2
+
+
+def appends(x: torch.Tensor, items: list[torch.Tensor]) -> torch.Tensor:
+    items.append(x + 1)
+    return x * 2
+
+
+def branches(x: torch.Tensor, items: list[torch.Tensor]) -> torch.Tensor:
+    return x if x.shape[0] == 5 else x * 2
+
+
+def marks(x: torch.Tensor, items: list[torch.Tensor]) -> torch.Tensor:
+    torch._dynamo.mark_dynamic(x, 0)
+    return x * 2
+
+
+ASKED = {
+    "side effects": (appends, {"replay_side_effects": False, "side_effect_replay_policy": "error"}, "side effects"),
+    "undecided branches": (branches, {}, "Could not guard on data-dependent expression"),
+    "forbidden calls": (marks, {}, "forbidden callable"),
+}
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_errors_that_are_asked_for_are_raised(name: str) -> None:
+    """Fails when a program runs as Python although a setting of torch's asks for an error, or torch forbids a call."""
+    program, settings, said = ASKED[name]
+    strict = torch.fx.experimental._config.patch(no_data_dependent_graph_break=program is branches)
+    x = torch.ones(5, 2)
+    torch._dynamo.decorators.mark_unbacked(x, 0)
+    with strict, torch._dynamo.config.patch(settings), pytest.raises((RuntimeError, AssertionError), match=said):
+        torch.compile(program, backend="symshape", options={"kernels": "eager"})(x, [])

@@ -32,3 +32,18 @@ def test_arguments_and_results_are_freed(backend: str, gradients: bool) -> None:
         del x, y, out, inner
     gc.collect()
     assert len(f.variants) in (1, 2) and [each() for each in held] == [None] * len(held)
+
+
+def test_state_of_an_optimizer_is_freed_with_it() -> None:
+    """Fails when a graph of a step holds the optimizer's state, which torch's own frees without the collector."""
+    weight = torch.ones(3, requires_grad=True)
+    holder = [torch.optim.Adadelta([weight])]
+    weight.sum().backward()
+    torch.compile(lambda: holder[0].step(), backend="symshape", options={"kernels": "eager"})()
+    state = weakref.ref(holder[0].state[weight]["square_avg"])
+    gc.disable()
+    try:
+        holder.clear()
+        assert state() is None
+    finally:
+        gc.enable()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Callable
 
 import pytest
@@ -243,6 +244,20 @@ def test_marks_hold_after_torch_was_reset(route: Route) -> None:
         mark_dynamic(x, 0)
         with pytest.raises(SpecializedDynamic):
             compiled(x)
+
+
+def test_other_backends_compile_a_backward_within_a_frame() -> None:
+    """Fails when Dynamo compiles our callbacks, which torch calls under a lock: both then wait forever."""
+
+    def program(x: torch.Tensor) -> torch.Tensor:
+        (x @ x).mean().backward()
+        return x.detach() * 2
+
+    x = torch.ones(2, 2, requires_grad=True)
+    thread = threading.Thread(target=torch.compile(program, backend="aot_eager"), args=(x,), daemon=True)
+    thread.start()
+    thread.join(60)
+    assert not thread.is_alive() and x.grad is not None
 
 
 def test_other_backends_have_torchs_environment() -> None:

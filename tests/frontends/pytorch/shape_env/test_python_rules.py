@@ -65,6 +65,8 @@ OF_SIZES: dict[str, Callable[[torch.Tensor], object]] = {
     "an object's product": lambda x: Column(x) @ Column(x),
     "an object among sizes": lambda x: Three() in x.shape,
     "a tensor among numbers": lambda x: x.sum() in [5, 3],
+    "a size in a tensor": lambda x: torch.zeros(x.argmax() + 1, 2, dtype=torch.int),
+    "a number among tensors": lambda x: (3 in [x.sum()], 4 in (5, x.sum()), 1 in [x.numel(), None]),
 }
 
 
