@@ -20,7 +20,7 @@ from typing import Any, Final, NoReturn
 
 from torch._dynamo import config
 from torch._dynamo.exc import TorchDynamoException, TorchRuntimeError, Unsupported, unimplemented
-from torch._dynamo.symbolic_convert import InstructionTranslator, InstructionTranslatorBase
+from torch._dynamo.symbolic_convert import InstructionTranslator, InstructionTranslatorBase, tls
 from torch._dynamo.types import FrameAction, FrameExecStrategy
 from torch._dynamo.utils import counters
 from torch._dynamo.variables import builder, constant, misc, user_defined
@@ -62,6 +62,14 @@ def of_python(tx: Any) -> None:
             explanation="each call draws another number",
             hints=["draw it outside, and pass it as an argument"],
         )
+
+
+def get_static_address_type(tensor: Any) -> str | None:
+    """How torch guards the address of a tensor: what an optimizer holds is an input, since a graph keeps constants."""
+    reader: Any = getattr(tls, "current_tx", None)
+    is_ours = reader is not None and isinstance(reader.output.shape_env, EngineShapeEnv)
+    found: str | None = STATIC(tensor)
+    return "unguarded" if found and is_ours else found
 
 
 def described(error: BaseException) -> str:
@@ -113,7 +121,6 @@ REPLACED: Final = (
     (user_defined, "call_random_fn", call_random_fn),
     (misc.RandomVariable, "call_method", call_method),
     (InstructionTranslatorBase, "run", run),
-    # what an optimizer holds is an input: a graph would keep a constant
-    (builder, "get_static_address_type", lambda tensor: STATIC(tensor) and "unguarded"),
+    (builder, "get_static_address_type", get_static_address_type),
 )
 """The classes and modules of Dynamo's, with the names that are replaced in them."""
