@@ -44,9 +44,10 @@ NAMES: Final = (
     "sigmoid_backward", "softplus", "softplus_backward", "softshrink", "tanh_backward", "threshold",
     "threshold_backward", "native_dropout_backward",
     # elementwise
-    "addcdiv", "addcmul", "clamp_max", "clamp_max.Tensor", "clamp_min", "clamp_min.Tensor", "deg2rad", "lerp.Scalar",
-    "lerp.Tensor", "logaddexp", "logaddexp2", "logit", "masked_fill.Scalar", "masked_fill.Tensor", "nan_to_num",
-    "rad2deg", "rsub.Scalar", "rsub.Tensor", "xlogy.Scalar_Other", "xlogy.Scalar_Self", "xlogy.Tensor",
+    "addcdiv", "addcmul", "clamp_max", "clamp_max.Tensor", "clamp_min", "clamp_min.Tensor", "deg2rad", "isinf",
+    "isneginf", "isposinf", "lerp.Scalar", "lerp.Tensor", "logaddexp", "logaddexp2", "logit", "masked_fill.Scalar",
+    "masked_fill.Tensor", "nan_to_num", "rad2deg", "rsub.Scalar", "rsub.Tensor", "xlogy.Scalar_Other",
+    "xlogy.Scalar_Self", "xlogy.Tensor",
     # reductions
     "aminmax", "count_nonzero", "count_nonzero.dim_IntList", "logsumexp", "linalg_vector_norm", "nansum", "norm.Scalar",
     "norm.ScalarOpt_dim", "_softmax", "_safe_softmax", "_softmax_backward_data", "_log_softmax",

@@ -196,18 +196,9 @@ def shift(at: Site, x: Value, by: Argument) -> Value:
     return at.operand(x).apply(SHIFTS[at.operation.target], by)
 
 
-CLASSES: Final[Mapping[object, Callable[[Value], Value]]] = {
-    aten.isnan.default: lambda x: x.apply("isnan"),
-    aten.isinf.default: lambda x: x.apply("isinf"),
-    aten.isposinf.default: lambda x: x.equals(float("inf")),
-    aten.isneginf.default: lambda x: x.equals(float("-inf")),
-}
-
-
-@lowering(*CLASSES)
-def classified(at: Site, x: Value) -> Value:
-    """Lower a test of float classes, such as `isnan`; all integers are finite."""
-    return CLASSES[at.operation.target](x) if x.is_float else at.full(False)
+@lowering(aten.isnan.default)
+def isnan(at: Site, x: Value) -> Value:
+    return x.apply("isnan") if x.is_float else at.full(False)
 
 
 @lowering(aten.signbit.default)
