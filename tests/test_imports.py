@@ -14,8 +14,8 @@ import symshape
 ROOT = Path(__file__).parent.parent
 HEAVY = ("torch", "sympy", "z3", "numpy", "rich", "prompt_toolkit", "hypothesis")
 NEEDS_TORCH = (
-    *("backends.cpu", "backends.program.host", "backends.interpreter", "backends.results", "backends.testing"),
-    *("backends.triton", "frontends"),
+    *("backends.cpu", "backends.program.host", "backends.program.runtime_functions", "backends.interpreter"),
+    *("backends.results", "backends.testing", "backends.triton", "frontends"),
 )
 
 
