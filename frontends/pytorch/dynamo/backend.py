@@ -27,9 +27,9 @@ from torch.utils._sympy.symbol import SymT, symbol_is_type
 
 from frontends.pytorch.dynamo.autograd_graphs import by_autograd, has_subclasses
 from frontends.pytorch.dynamo.captured_frame import without_trial
-from frontends.pytorch.dynamo.capturing import Captures
+from frontends.pytorch.dynamo.capturing import Captured, Captures
 from frontends.pytorch.dynamo.changed_arguments import changed_arguments, with_copies, written_back
-from frontends.pytorch.dynamo.differences import difference, difference_before
+from frontends.pytorch.dynamo.differences import difference
 from frontends.pytorch.dynamo.graph_breaks import break_after, is_bucket
 from frontends.pytorch.dynamo.graph_function import (
     as_captured,
@@ -75,53 +75,57 @@ def symshape(
     Raises:
         SkipFrame: Dynamo is known to run the frame differently from eager torch.
     """
-    compilation = CAPTURES.compilation()
-    different = None if compilation is None else known_difference(module, compilation["one_graph"], CAPTURES.refuse)
-    if different is not None:
-        return different
+    captured = CAPTURES.now()
+    # another compiler may call
+    return compiled(given(options, mode), module, inputs) if captured is None else capture(captured, module, inputs)
+
+
+def given(options: Mapping[str, Any] | None = None, mode: str | None = None) -> Captured:
+    """A function with these options of torch.compile; its graphs raise the error of an invalid one."""
+    options = dict(options or {})
+    dynamic, policy = options.get("dynamic"), options.get("policy")
     try:
-        return compiled(module, inputs, dict(options or {}), mode)
+        for name in options:
+            if name not in OPTIONS:
+                wrong(f"options={{{name!r}: ...}}", f"{', '.join(OPTIONS)}{did_you_mean(name, OPTIONS)}")
+        if mode not in (None, "default"):
+            wrong(f"mode={mode!r}", "no mode: what is fast is measured, not chosen")
+        if isinstance(dynamic, bool):
+            wrong(f"options={{'dynamic': {dynamic}}}", "relations, or a function; the rest is torch.compile's dynamic=")
+        check_settings(dynamic=dynamic, fullgraph=False, policy=policy)
+        if policy is not None and policy.ranks_timeout:
+            wrong("ranks_timeout", "`compile`; with torch.compile set TORCH_COMPILER_COLLECTIVES=1")
+        kernels = options.get("kernels", options.get("backend", "cpu"))
+        return Captured(backend=kernels, policy=policy or Policy(), stated=StatedSizes(dynamic))
     except ShapeError as error:
-        return refused(error)
+        return Captured(error=error)
 
 
-def compiled(
-    module: torch.fx.GraphModule, inputs: Sequence[object], options: Mapping[str, Any], mode: str | None
-) -> Callable[..., object]:
-    """Compile a graph of Dynamo, and raise the errors that `symshape` would log.
+def capture(captured: Captured, module: torch.fx.GraphModule, inputs: Sequence[object]) -> Callable[..., object]:
+    """The callable of a graph that Dynamo has captured of a function.
 
     Raises:
-        ShapeError: an invalid option.
+        SkipFrame: Dynamo is known to run the frame differently from eager torch.
     """
-    for name in options:
-        if name not in OPTIONS:
-            wrong(f"options={{{name!r}: ...}}", f"{', '.join(OPTIONS)}{did_you_mean(name, OPTIONS)}")
-    if mode not in (None, "default"):
-        wrong(f"mode={mode!r}", "no mode: what is fast is measured, not chosen")
-    dynamic = options.get("dynamic")
-    if isinstance(dynamic, bool):
-        wrong(f"options={{'dynamic': {dynamic}}}", "relations, or a function; the rest is torch.compile's dynamic=")
-    check_settings(dynamic=dynamic, fullgraph=False, policy=options.get("policy"))
-    StatedSizes(dynamic)
-    kernels = options.get("kernels", options.get("backend", "cpu"))
-    graph = Graph(module, inputs, backend=kernels, policy=options.get("policy"), cause=CAPTURES.cause)
-    CAPTURES.note(graph)
+    reason = difference(module, fullgraph=captured.fullgraph)
+    if reason and not captured.fullgraph:
+        captured.refuse(reason)
+    return refused(GraphBreak(refusal(reason, REFUSED, None))) if reason else compiled(captured, module, inputs)
+
+
+def compiled(captured: Captured, module: torch.fx.GraphModule, inputs: Sequence[object]) -> Callable[..., object]:
+    """The callable of a graph, or of the error for which it is not compiled."""
+    if captured.error is not None:
+        return refused(captured.error)
+    try:
+        graph = Graph(module, inputs, backend=captured.backend, policy=captured.policy, cause=captured.cause)
+    except ShapeError as error:
+        return refused(error)
+    captured.add(graph)
     return graph.call
 
 
-CAPTURES: Final = Captures(symshape, difference_before)
-CAPTURES.register()
-
-
-def known_difference(
-    module: torch.fx.GraphModule, one_graph: bool, refuse: Callable[[str], NoReturn]
-) -> Callable[..., NoReturn] | None:
-    """The callable of a graph that would differ from eager torch; None for others. Unless the program is to be
-    `one_graph`, it is refused."""
-    reason = difference(module, fullgraph=one_graph)
-    if reason and not one_graph:
-        refuse(reason)
-    return refused(GraphBreak(refusal(reason, REFUSED, None))) if reason else None
+CAPTURES: Final = Captures(symshape, given)
 
 
 def refused(error: ShapeError) -> Callable[..., NoReturn]:

@@ -15,11 +15,11 @@ import inspect
 import itertools
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
+from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, MethodType, ModuleType
 from typing import Any, Final
 
 import torch
-from torch._dynamo import polyfills, variables
+from torch._dynamo import convert_frame, polyfills, variables
 from torch._dynamo.source import AttrSource
 from torch._dynamo.symbolic_convert import InstructionTranslator, tls
 from torch._dynamo.variables.base import AttributeMutationNew, ValueMutationNew
@@ -28,6 +28,8 @@ from torch._guards import TracingContext
 from frontends.pytorch.source_location import is_users
 from shapes.origin import Origin
 
+COMPILES: Final = getattr(getattr(convert_frame, "_compile", None), "__code__", None)
+"""The function of torch's that compiles a frame; None if it is called otherwise in this release."""
 GLOBALS: Final = ("LOAD_GLOBAL", "LOAD_NAME")
 ATTRIBUTES: Final = ("LOAD_ATTR", "LOAD_METHOD")
 VARIABLES: Final = ("LOAD_FAST", "LOAD_FAST_BORROW", "LOAD_DEREF", "LOAD_GLOBAL")
@@ -251,3 +253,17 @@ def has_state(code: CodeType) -> bool:
     """Return True if a function may access state that outlives a call, other than globals that it reads."""
     stores = ("STORE_GLOBAL", "STORE_ATTR", "DELETE_GLOBAL", "DELETE_ATTR")
     return bool(code.co_freevars) or any(each.opname in stores for each in instructions(code))
+
+
+def compiling_frame() -> FrameType | None:
+    """The frame of torch's function that compiles a frame; None if none does."""
+    frame = inspect.currentframe()
+    while frame is not None and frame.f_code is not COMPILES:
+        frame = frame.f_back
+    return frame
+
+
+def under_way() -> Mapping[str, Any]:
+    """The names in the function of torch's that is compiling a frame; empty if none is."""
+    frame = compiling_frame()
+    return {} if frame is None else frame.f_locals

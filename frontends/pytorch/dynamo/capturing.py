@@ -1,4 +1,4 @@
-"""This engine as the ShapeEnv of `torch.compile(f, backend="symshape")`, while Dynamo captures for it.
+"""What Dynamo captures of a function, by either spelling: settings, with this engine as its ShapeEnv; limits; reports.
 
     >>> import torch
     >>> from frontends.pytorch import mark_dynamic
@@ -10,9 +10,9 @@
     frontends.pytorch.shape_env.errors.SpecializedMark: x.shape[0] is marked as dynamic, but would become the constant 8
       ...
 
-Torch calls back when it begins and ends a compilation of Dynamo's; calls of what is compiled cost nothing more. Which
-backend it is for stands in the frame of the function that compiles. Torch forgets its callbacks when it is reset; they
-are then registered again.
+A program of `compile` enters the settings itself. For `torch.compile` torch calls back when it begins and ends a
+compilation of Dynamo's; calls of what is compiled cost nothing more. Which backend it is for stands in the frame of the
+function that compiles. Torch forgets its callbacks when it is reset; they are then registered again.
 
 Torch counts the threads in which Dynamo looks at frames, and looks at none while the count is 0. An error that leaves
 its compiler is not counted as the end of one, so from then on every frame of the process takes torch's route, where
@@ -26,16 +26,16 @@ import inspect
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
-from types import CodeType, FrameType
+from types import CodeType
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 from weakref import ReferenceType, WeakKeyDictionary, finalize, ref
 
 import torch
 from torch._C._dynamo.eval_frame import get_eval_frame_callback, set_eval_frame
-from torch._dynamo import callback_handler, config, convert_frame
+from torch._dynamo import callback_handler, config
 from torch._dynamo.convert_frame import register_bytecode_hook
 from torch._dynamo.eval_frame import skip_code
 from torch._dynamo.exc import FailOnRecompileLimitHit, SkipFrame, TorchDynamoException, Unsupported
@@ -43,15 +43,18 @@ from torch._dynamo.types import ConvertFrameReturn, FrameAction, FrameExecStrate
 from torch._dynamo.utils import ExactWeakKeyDictionary
 from torch.fx.experimental.symbolic_shapes import ConstraintViolationError, GuardOnDataDependentSymNode
 
+from frontends.pytorch.dynamo.captured_frame import compiling_frame, under_way
+from frontends.pytorch.dynamo.differences import difference_before
 from frontends.pytorch.dynamo.direct_calls import DIRECT, NUMBER, FailedGuard, closest
-from frontends.pytorch.dynamo.graph_breaks import breaks_after
+from frontends.pytorch.dynamo.graph_breaks import Break, breaks_after
 from frontends.pytorch.errors import ConstraintViolation
 from frontends.pytorch.shape_env import installed
 from frontends.pytorch.shape_env.errors import Refused
 from frontends.pytorch.shape_env.marking import StatedSizes, ViolatedConstraint
-from frontends.pytorch.source_location import is_users
-from frontends.pytorch.variants.compiled_graph import FIRST, Fallback, note
-from frontends.pytorch.variants.policy import Policy
+from frontends.pytorch.source_location import is_users, own_name
+from frontends.pytorch.variant import Variant
+from frontends.pytorch.variants.compiled_graph import FIRST, Fallback, log
+from frontends.pytorch.variants.policy import Policy, Setting
 from shapes.errors import ShapeError
 from shapes.reports.process import PROCESS
 
@@ -59,8 +62,8 @@ if TYPE_CHECKING:
     from frontends.pytorch.variants.report import Times
     from shapes.reports.report import Report
 
-COMPILES: Final = getattr(getattr(convert_frame, "_compile", None), "__code__", None)
-"""The function of torch's that compiles a frame; None if it is called otherwise in this release."""
+INTEGER: Final = re.compile(r"^(?P<source>[GL]\[[^,:\s]*) == -?\d+ fails$")
+"""A failed guard on an integer."""
 FROM_THE_COMPILER: Final = (
     TorchDynamoException,
     FailOnRecompileLimitHit,
@@ -69,161 +72,238 @@ FROM_THE_COMPILER: Final = (
 )
 """Errors that only the compiler raises, not a compiled program."""
 DONE: Final = "symshape_frames_restored"
-SETTINGS: Final = {
-    **dict.fromkeys(
-        (
-            # Dynamo's assumptions: modules get no hooks, parameters are not shared, a tensor's metadata is constant
-            # while it stays in its dictionary, functions' defaults are constant
-            *("skip_nnmodule_hook_guards", "skip_no_tensor_aliasing_guards_on_parameters"),
-            *("skip_tensor_guards_with_matching_dict_tags", "use_recursive_dict_tags_for_guards"),
-            *("assume_dunder_attributes_remain_unchanged", "skip_guards_on_constant_func_defaults"),
-            # an assertion raises another class of error
-            "rewrite_assert_with_torch_assert",
-            # calls of profilers beside every graph
-            "record_runtime_overhead",
-            # NumPy traced as torch returns arrays where NumPy returns scalars
-            "trace_numpy",
-        ),
-        False,
-    ),
-    **dict.fromkeys(
-        (
-            # numbers and sizes that data decide are symbols without hints
-            *("capture_scalar_outputs", "capture_dynamic_output_shape_ops"),
-            # gradients that the program computes
-            "trace_autograd_ops",
-            # an integer attribute that changes is a symbol
-            "allow_unspec_int_on_nn_module",
-            "allow_rnn",
-        ),
-        True,
-    ),
+SETTINGS: Final[dict[str, object]] = {
+    # Dynamo's assumptions: modules get no hooks, parameters are not shared, a tensor's metadata is constant while it
+    # stays in its dictionary, functions' defaults are constant
+    "skip_nnmodule_hook_guards": False,
+    "skip_no_tensor_aliasing_guards_on_parameters": False,
+    "skip_tensor_guards_with_matching_dict_tags": False,
+    "use_recursive_dict_tags_for_guards": False,
+    "assume_dunder_attributes_remain_unchanged": False,
+    "skip_guards_on_constant_func_defaults": False,
+    # an assertion raises another class of error
+    "rewrite_assert_with_torch_assert": False,
+    # calls of profilers beside every graph
+    "record_runtime_overhead": False,
+    # NumPy traced as torch returns arrays where NumPy returns scalars
+    "trace_numpy": False,
+    # numbers and sizes that data decide are symbols without hints
+    "capture_scalar_outputs": True,
+    "capture_dynamic_output_shape_ops": True,
+    # gradients that the program computes
+    "trace_autograd_ops": True,
+    # an integer attribute that changes is a symbol
+    "allow_unspec_int_on_nn_module": True,
+    "allow_rnn": True,
+    "fail_on_recompile_limit_hit": False,
+    # torch counts the graphs of all programs with the same code: of all modules of a class
+    "accumulated_recompile_limit": sys.maxsize,
 }
-"""The settings with which Dynamo captures."""
+"""The settings with which Dynamo captures. Torch reads limits before its callbacks, and `suppress_errors` after them:
+these apply where a program enters them itself."""
 
 
-@dataclass(slots=True)
+@dataclass(eq=False)
 class Captured:
-    """The captures of one compiled function: references to its graphs, and calls that run eagerly."""
+    """A function as torch captures it, by either spelling.
 
-    references: list[ReferenceType[Any]] = field(default_factory=list)
-    fallbacks: list[Fallback] = field(default_factory=list)
+    Attributes:
+        fn, dynamic, backend, fullgraph, policy: the function or module, if torch gives it, and the options.
+        stated: the statements about its sizes.
+        code: its code object, or the one that was captured first.
+        is_limited: False where torch's own limit of recompilation is an error.
+        error: an invalid option, raised by the graphs.
+        fallbacks: calls that run eagerly, and why.
+        times: the last measurement of calls.
+        cause: why it is captured, at this time.
+        asked: the recompilations of each code object, by the question.
+        varied: sizes, and integers (True), that became symbols when they first varied.
+        keep: keeps a graph in use.
+    """
+
+    fn: Any = None
+    dynamic: Setting = None
+    backend: str = "eager"
+    fullgraph: bool = False
+    policy: Policy = field(default_factory=Policy)
+    stated: StatedSizes = field(default_factory=lambda: StatedSizes(None))
     code: CodeType | None = None
-    """The code object that was captured first."""
+    is_limited: bool = True
+    error: ShapeError | None = None
+    fallbacks: list[Fallback] = field(default_factory=list)
+    times: Times | None = None
+    cause: str = FIRST
+    asked: WeakKeyDictionary[CodeType, Counter[str]] = field(default_factory=WeakKeyDictionary)
+    varied: dict[str, bool] = field(default_factory=dict)
+    keep: Callable[[object], None] = PROCESS.hold
+    _graphs: list[ReferenceType[Any]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        PROCESS.keep(self.report)
 
     @property
     def graphs(self) -> list[Any]:
         """The graphs in use, in order of capture."""
-        return [graph for each in self.references if (graph := each()) is not None]
+        return [graph for each in self._graphs if (graph := each()) is not None]
+
+    def add(self, graph: Any) -> None:
+        """Note a graph, for as long as it is in use."""
+        self._graphs.append(ref(graph))
+        self.keep(graph)
+
+    @contextmanager
+    def settings(self) -> Iterator[None]:
+        """The settings under which torch captures a frame in this thread."""
+        symbols = [f"{re.escape(source)}$" for source, is_integer in self.varied.items() if is_integer]
+        with (
+            installed(self.stated.policies),
+            # a frame of `compile` that Dynamo fails on runs as Python
+            config.patch({**SETTINGS, "suppress_errors": self.fn is not None and not self.fullgraph}),
+            torch.compiler.config.patch(dynamic_sources=",".join([torch.compiler.config.dynamic_sources, *symbols])),
+            register_bytecode_hook(self.transformed),
+        ):
+            yield
+
+    def transformed(self, code: CodeType, transformed: CodeType) -> None:
+        """Refuse a frame that Dynamo has transformed, if it begins with a graph break and differs from eager."""
+        reason = "" if self.fullgraph else difference_before(code, transformed)
+        if reason:
+            self.refuse(reason, Unsupported(reason, "known_difference"))
+
+    def refuse(self, reason: str, error: Exception | None = None) -> NoReturn:
+        """Make Dynamo run the frame as Python, by this error if given."""
+        self.note(reason)
+        raise error or SkipFrame(reason)
+
+    def note(self, reason: str, question: str = "") -> None:
+        """Note calls of the function, or of the frame that torch compiles, that run eagerly; with a warning, unless a
+        fallback for the question or reason is known."""
+        code = under_way().get("code", self.code)
+        if all((each.question or each.reason) != (question or reason) for each in self.fallbacks):
+            self.fallbacks.append(Fallback(question, reason))
+            how = "falls back to eager where no variant fits" if question else "runs as Python"
+            log.warning("%s %s: %s", "" if code is None else own_name(code.co_name), how, reason)
+
+    def exhausted(
+        self, entries: Sequence[tuple[Any, CodeType]], code: CodeType, given: Mapping[str, object] | None
+    ) -> str:
+        """Count the question for which code is compiled again, whose entries of Dynamo reject these locals, if they are
+        known. The reason to run it eagerly: the question was asked too often, or the policy allows no more entries."""
+        if not entries:
+            # compiled first, or torch was reset
+            self.asked.pop(code, None)
+        found = None if given is None else closest(entries, given)
+        self.cause = "Dynamo has met other code" if entries and self.graphs else FIRST
+        if found is None or given is None:
+            return ""
+        self.cause = found.text
+        number = INTEGER.match(found.text)
+        source = found.key if found.is_size else "" if number is None else number["source"]
+        if source and source not in self.varied and self.dynamic is not found.is_size:
+            # it becomes a symbol, unless the program specializes it
+            self.varied[source] = not found.is_size
+            return ""
+        found = in_our_words(found, self.graphs, given)
+        self.cause = found.text
+        if self.dynamic is False or not self.is_limited:
+            return ""
+        asked, limit = self.asked.setdefault(code, Counter()), self.policy.limit(found.key)
+        asked[found.key] += 1
+        if asked[found.key] > limit:
+            reason = f"{limit} recompilations for the same question: {found.text}"
+        elif len(entries) >= self.policy.variants:
+            reason = f"{self.policy.variants} variants, the most that the policy allows: {found.text}"
+        else:
+            return ""
+        self.note(reason, found.key)
+        return reason
+
+    @property
+    def variants(self) -> list[Variant]:
+        """The variants of all graphs."""
+        return [variant for graph in self.graphs for variant in graph.variants]
+
+    @property
+    def breaks(self) -> list[Break]:
+        """The distinct graph breaks."""
+        return breaks_after(self.graphs)
 
     def report(self, fn: Any = None) -> Report:
-        """The report of these graphs, of a function or by the name of the code."""
-        return report_on(self.code if fn is None else fn, self.graphs, self.fallbacks)
+        """The report as data, of a function if given; `.save("report.html")` writes a page."""
+        from frontends.pytorch.variants.report import report_of
 
-
-def report_on(fn: Any, graphs: Sequence[Any], fallbacks: Iterable[Fallback], times: Times | None = None) -> Report:
-    """The report of a function's graphs, with calls that run eagerly."""
-    from frontends.pytorch.variants.report import report_of
-
-    eager = [*fallbacks, *[Fallback("", each.reason) for each in graphs if each.reason]]
-    variants = [variant for graph in graphs for variant in graph.variants]
-    return report_of(fn, variants, eager, breaks_after(graphs), times)
+        known: Any = next((each for each in (fn, self.fn, self.code) if each is not None), None)
+        eager = [*self.fallbacks, *[Fallback("", each.reason) for each in self.graphs if each.reason]]
+        return report_of(known, self.variants, eager, self.breaks, self.times)
 
 
 class Captures:
-    """The captures for one backend.
+    """What is captured for the backend of torch.compile.
 
     Attributes:
         backend: the function that torch calls for each graph.
-        difference: the reason why a frame that begins with a graph break runs as Python, by its code and Dynamo's.
-        active: the settings installed while one is under way.
-        asked: the recompilations of each code object, by the question.
-        cause: why the function under way is captured.
-        known: what was captured, by torch's wrapper around the backend, of which each compiled function has one.
+        captures: what its options, given by torch's wrapper around it, make of a function.
+        active: the settings installed while a compilation is under way.
+        known: by torch's wrapper, of which each compiled function has one.
     """
 
-    def __init__(self, backend: object, difference: Callable[[CodeType, CodeType], str]) -> None:
+    def __init__(self, backend: object, captures: Callable[..., Captured]) -> None:
         self.backend = backend
-        self.difference = difference
-        self.active: ExitStack | None = None
-        self.asked: WeakKeyDictionary[CodeType, Counter[str]] = WeakKeyDictionary()
-        self.cause = FIRST
+        self.captures = captures
+        self.active: AbstractContextManager[None] | None = None
         self.known = ExactWeakKeyDictionary()
-
-    def register(self) -> None:
-        """Register the callbacks with torch."""
         registered(callback_handler.register_start_callback, self.began)
         registered(callback_handler.register_end_callback, self.ended)
 
     def began(self, args: object) -> None:
-        """Torch's callback at the start of a compilation."""
+        """Torch's callback at the start of a compilation.
+
+        Raises:
+            ViolatedConstraint: a size violates a relation.
+            Unsupported: a recompile limit is exhausted. What is compiled stays in use; other calls run eagerly.
+        """
         # a backward that a frame calls is compiled while Dynamo looks at frames, and holds torch's lock meanwhile
-        compilation = self.compilation() if get_eval_frame_callback() is None else None
-        if compilation is None or self.active is not None:
+        captured, compilation = self.now() if get_eval_frame_callback() is None else None, under_way()
+        if captured is None or self.active is not None:
             return
-        wrapper = self.wrapper(compilation["compiler_fn"])
-        options = getattr(wrapper, "kwargs", {}).get("options") or {}
-        try:
-            stated = StatedSizes(options.get("dynamic"))
-        except ShapeError:
-            # the graph raises the error
-            stated = StatedSizes(None)
-        self._check(stated, compilation)
-        if getattr(options.get("policy"), "ranks_timeout", None):
-            text = "ranks_timeout is for `compile`: with torch.compile set TORCH_COMPILER_COLLECTIVES=1"
-            raise ViolatedConstraint(text)
-        self._limit(options.get("policy"), wrapper, compilation)
-        with ExitStack() as stack:
-            stack.enter_context(installed(stated.policies))
-            stack.enter_context(config.patch(SETTINGS))
-            if not compilation["one_graph"]:
-                stack.enter_context(register_bytecode_hook(self._transformed))
-            self.active = stack.pop_all()
+        check(captured.stated, compilation)
+        entries = [(entry.guard_manager, entry.code) for entry in compilation["cache_entries"]]
+        reason = captured.exhausted(entries, compilation["code"], compilation["locals"])
+        if reason:
+            error = Unsupported(reason, "recompile_limit")
+            error.frame_exec_strategy = FrameExecStrategy(FrameAction.RUN_ONLY, FrameAction.RUN_ONLY)
+            raise error
+        settings = captured.settings()
+        settings.__enter__()
+        self.active = settings
 
     def ended(self, args: object) -> None:
         """Torch's callback at the end of a compilation."""
         active, self.active = self.active, None
         if active is not None:
-            active.close()
+            active.__exit__(None, None, None)
         error = sys.exc_info()[1]
         if isinstance(error, Refused):
             # it leaves the compiler
             after_failed_capture(error)
 
-    def note(self, graph: Any) -> None:
-        """Note a graph of the function that torch is compiling, for as long as it is in use."""
-        compilation = self.compilation()
-        if compilation is not None:
-            captured = self.captured(self.wrapper(compilation["compiler_fn"]))
-            captured.references.append(ref(graph))
-            captured.code = captured.code or compilation["code"]
-            PROCESS.hold(graph)
-
-    def compilation(self) -> Mapping[str, Any] | None:
-        """The compilation for this backend that is under way; None if there is none."""
-        found = under_way()
-        return found if found is not None and self.wrapper(found.get("compiler_fn")) is not None else None
-
-    def refuse(self, reason: str, error: Exception | None = None) -> NoReturn:
-        """Make Dynamo run a frame as Python, by this error if given."""
+    def now(self) -> Captured | None:
+        """The function that torch is compiling for this backend; None if there is none."""
         compilation = under_way()
-        assert compilation is not None
-        fallbacks = self.captured(self.wrapper(compilation["compiler_fn"])).fallbacks
-        note(fallbacks, Fallback("", reason), compilation["code"].co_name)
-        raise error or SkipFrame(reason)
+        wrapper = self.wrapper(compilation.get("compiler_fn"))
+        if wrapper is None:
+            return None
+        captured = self.captured(wrapper)
+        captured.fullgraph, captured.is_limited = compilation["one_graph"], not compilation["one_graph"]
+        captured.code = captured.code or compilation["code"]
+        return captured
 
-    def _transformed(self, code: CodeType, transformed: CodeType) -> None:
-        """Refuse a frame that Dynamo has transformed, if it differs from eager."""
-        reason = self.difference(code, transformed)
-        if reason:
-            self.refuse(reason, Unsupported(reason, "known_difference"))
-
-    def captured(self, wrapper: object) -> Captured:
-        """The captures for a wrapper."""
+    def captured(self, wrapper: Any) -> Captured:
+        """What is captured for a wrapper."""
         found: Captured | None = self.known.get(wrapper)
         if found is None:
-            found = self.known[wrapper] = Captured()
-            PROCESS.keep(found.report)
+            found = self.known[wrapper] = self.captures(**getattr(wrapper, "kwargs", {}))
+            found.dynamic = getattr(wrapper, "dynamic", None)
         return found
 
     def wrapper(self, compiler: object) -> object | None:
@@ -233,67 +313,27 @@ class Captures:
         is_ours = compiler is self.backend or getattr(compiler, "compiler_fn", None) is self.backend
         return compiler if is_ours else None
 
-    def _check(self, stated: StatedSizes, compilation: Mapping[str, Any]) -> None:
-        """Check the relations, where the function has the arguments that they are about.
 
-        Raises:
-            ViolatedConstraint: a size violates one, or the compiled function has no such argument.
-        """
-        if stated.relations is None:
-            return
-        given, code = compilation["locals"], compilation["code"]
-        missing = [name for name in stated.relations.statements if name not in given]
-        is_variadic = code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
-        if missing and not is_variadic and is_called_directly():
-            known = ", ".join(given) or "none"
-            text = f"sizes of {missing[0]} are stated, but {code.co_name} has other arguments: {known}"
-            raise ViolatedConstraint(text)
-        if not missing:
-            try:
-                stated.check(dict(given))
-            except ConstraintViolation as error:
-                # an error that Dynamo passes on
-                raise ViolatedConstraint(*error.args) from None
+def check(stated: StatedSizes, compilation: Mapping[str, Any]) -> None:
+    """Check the relations, where the function has the arguments that they are about.
 
-    def _limit(self, policy: object, wrapper: object, compilation: Mapping[str, Any]) -> None:
-        """Count the question for which a function is compiled again.
-
-        Raises:
-            Unsupported: it was asked too often, or there are as many variants as the policy allows. What is compiled
-                stays in use; other calls run eagerly.
-        """
-        entries: Sequence[Any] = compilation["cache_entries"]
-        code = compilation["code"]
-        self.cause = FIRST
-        if not entries:
-            # compiled first, or torch was reset
-            self.asked.pop(code, None)
-            return
-        found = closest([(entry.guard_manager, entry.code) for entry in entries], compilation["locals"])
-        if found is None:
-            return
-        found = in_our_words(found, self.captured(wrapper).graphs, compilation["locals"])
-        self.cause = found.text
-        if compilation["one_graph"] or getattr(wrapper, "dynamic", None) is False:
-            return
-        policy = policy if isinstance(policy, Policy) else Policy()
-        asked = self.asked.setdefault(code, Counter())
-        fallback = asked_again(asked, found, policy)
-        if fallback is None and len(entries) >= policy.variants:
-            fallback = Fallback(found.key, f"{policy.variants} variants, the most that the policy allows: {found.text}")
-        if fallback is not None:
-            note(self.captured(wrapper).fallbacks, fallback, code.co_name)
-            error = Unsupported(fallback.reason, "recompile_limit")
-            error.frame_exec_strategy = FrameExecStrategy(FrameAction.RUN_ONLY, FrameAction.RUN_ONLY)
-            raise error
-
-
-def asked_again(asked: Counter[str], found: FailedGuard, policy: Policy) -> Fallback | None:
-    """Count a question for which a function is captured again; the eager fallback if it was asked too often."""
-    asked[found.key] += 1
-    limit = policy.limit(found.key)
-    reason = f"{limit} recompilations for the same question: {found.text}"
-    return Fallback(found.key, reason) if asked[found.key] > limit else None
+    Raises:
+        ViolatedConstraint: a size violates one, or the compiled function has no such argument.
+    """
+    if stated.relations is None:
+        return
+    given, code = compilation["locals"], compilation["code"]
+    missing = [name for name in stated.relations.statements if name not in given]
+    is_variadic = code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
+    if missing and not is_variadic and is_called_directly():
+        known = ", ".join(given) or "none"
+        raise ViolatedConstraint(f"sizes of {missing[0]} are stated, but {code.co_name} has other arguments: {known}")
+    if not missing:
+        try:
+            stated.check(dict(given))
+        except ConstraintViolation as error:
+            # an error that Dynamo passes on
+            raise ViolatedConstraint(*error.args) from None
 
 
 def in_our_words(found: FailedGuard, graphs: Sequence[Any], given: Mapping[str, object]) -> FailedGuard:
@@ -304,20 +344,6 @@ def in_our_words(found: FailedGuard, graphs: Sequence[Any], given: Mapping[str, 
     if not cause or (found.is_size and cause.startswith("range")):
         return found
     return replace(found, key=NUMBER.sub("#", cause), text=cause)
-
-
-def compiling_frame() -> FrameType | None:
-    """The frame of torch's function that compiles a frame; None if none does."""
-    frame = inspect.currentframe()
-    while frame is not None and frame.f_code is not COMPILES:
-        frame = frame.f_back
-    return frame
-
-
-def under_way() -> Mapping[str, Any] | None:
-    """The names in the function of torch's that is compiling a frame; None if none is."""
-    frame = compiling_frame()
-    return None if frame is None else frame.f_locals
 
 
 def is_called_directly() -> bool:
@@ -364,12 +390,3 @@ def run_once(frame: object, entry: object, state: object) -> ConvertFrameReturn:
 def leave() -> None:
     """End the first of the two evaluations; torch sets its callback again when this frame returns."""
     set_eval_frame(None)
-
-
-@contextmanager
-def varying(sources: Collection[str]) -> Iterator[None]:
-    """Make integers symbols of Dynamo inside of the block; `sources` are their names in its guards."""
-    known = torch.compiler.config.dynamic_sources
-    named = [f"{re.escape(each)}$" for each in sorted(sources)]
-    with torch.compiler.config.patch(dynamic_sources=",".join([known, *named] if known else named)):
-        yield

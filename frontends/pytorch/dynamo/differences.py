@@ -34,8 +34,8 @@ from frontends.pytorch.dynamo.captured_frame import (
     has_state,
     missing_attributes,
     texts,
+    under_way,
 )
-from frontends.pytorch.dynamo.capturing import under_way
 from frontends.pytorch.dynamo.direct_calls import GRAPH, RESUMED
 from frontends.pytorch.dynamo.graph_function import frames_of, place_of
 from frontends.pytorch.source_location import is_users
@@ -235,7 +235,7 @@ def own_frame(captured: CapturedFrame) -> Iterator[Origin]:
 def makes_generator(captured: CapturedFrame) -> Iterator[Origin]:
     """A generator that may be alive at the graph break with which a frame begins."""
     if not captured.live:
-        known = (under_way() or {}).get("globals", {})
+        known = under_way().get("globals", {})
         yield from [place for code in captured.codes for place in generators_in(code, known)]
 
 
@@ -251,7 +251,7 @@ def missing_attribute(captured: CapturedFrame) -> Iterator[Origin]:
     graph where an attribute of a function is set."""
     if not captured.breaks or not captured.codes:
         return iter(())
-    frame = under_way() or {}
+    frame = under_way()
     return missing_attributes(captured.codes[0], {**frame.get("globals", {}), **frame.get("locals", {})})
 
 

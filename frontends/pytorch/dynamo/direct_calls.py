@@ -179,20 +179,17 @@ class DirectCalls:
             return MISSED
         return self._of_function((*self.first, *args), kwargs)
 
-    def locals_of(self, args: Sequence[object], kwargs: Mapping[str, object]) -> dict[str, object]:
-        """The arguments of a call by name; empty if the function does not take them."""
+    def locals_of(self, args: Sequence[object], kwargs: Mapping[str, object]) -> dict[str, object] | None:
+        """The arguments of a call by name; None if the function does not take them."""
         try:
             return self._bind(*self.first, *args, **kwargs)
         except (TypeError, ValueError):
-            return {}
-
-    def failed_guard(self, args: Sequence[object], kwargs: Mapping[str, object]) -> FailedGuard | None:
-        """The guard of the latest entry that a call fails; None if there is no entry, or one accepts it."""
-        try:
-            given = self._bind(*self.first, *args, **kwargs)
-        except (TypeError, ValueError):
             return None
-        return closest([(guards, call.__code__) for guards, call in self.entries], given)
+
+    @property
+    def guards(self) -> list[tuple[Any, CodeType]]:
+        """The guards of each entry, and its code."""
+        return [(guards, call.__code__) for guards, call in self.entries]
 
 
 def closest(entries: Sequence[tuple[Any, CodeType]], given: Mapping[str, object]) -> FailedGuard | None:

@@ -329,11 +329,3 @@ class Fallback:
 
     question: str
     reason: str
-
-
-def note(fallbacks: list[Fallback], fallback: Fallback, name: str) -> None:
-    """Add a fallback of a function, with a warning, unless one for its question or reason is known."""
-    if all((each.question or each.reason) != (fallback.question or fallback.reason) for each in fallbacks):
-        fallbacks.append(fallback)
-        how = "falls back to eager where no variant fits" if fallback.question else "runs as Python"
-        log.warning("%s %s: %s", name, how, fallback.reason)

@@ -13,6 +13,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias, TypedDict
 
+from backends import named
 from backends.decisions.costs import Expected
 from backends.decisions.questions import KINDS
 from frontends.pytorch.errors import ConstraintViolation, rejected
@@ -86,7 +87,9 @@ class Options(TypedDict, total=False):
 DYNAMIC = "True, False, None, a function or relations"
 
 
-def check_options(fn: object, *, dynamic: object, fullgraph: object, policy: object) -> None:
+def check_options(
+    fn: object, *, dynamic: object = None, backend: str = "eager", fullgraph: object = False, policy: object = None
+) -> None:
     """Reject what is no function, and invalid options.
 
     Raises:
@@ -96,6 +99,7 @@ def check_options(fn: object, *, dynamic: object, fullgraph: object, policy: obj
         rejected(f"compile({fn.__qualname__}): a class", f"compile({fn.__qualname__}(...)), an instance of the class")
     if not callable(fn):
         rejected(f"compile({shown(fn)}): expected a function or a module", "compile(f), not compile(f(x))")
+    named(backend)
     check_settings(dynamic=dynamic, fullgraph=fullgraph, policy=policy)
 
 

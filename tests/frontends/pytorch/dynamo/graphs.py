@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from frontends.pytorch.dynamo import backend, program
+from frontends.pytorch.dynamo import backend
 from frontends.pytorch.dynamo.backend import Graph
 
 
@@ -22,7 +22,6 @@ def graphs_of_dynamo(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Graph]]:
             seen.append(self)
 
     monkeypatch.setattr(backend, "Graph", Watched)
-    monkeypatch.setattr(program, "Graph", Watched)
     torch.compiler.reset()
     yield seen
     torch.compiler.reset()

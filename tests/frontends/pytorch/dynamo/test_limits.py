@@ -7,10 +7,15 @@ import logging
 import pytest
 import torch
 
-from frontends.pytorch import Policy
-from tests.frontends.pytorch.dynamo.routes import ROUTES, Route, agrees, pinned, routes
+from frontends.pytorch import Policy, report
+from tests.frontends.pytorch.dynamo.routes import ROUTES, Route, agrees, double, pinned, routes
 
 route = pytest.fixture(routes, params=ROUTES)
+COUNT = 2
+
+
+def repeated(x: torch.Tensor) -> torch.Tensor:
+    return x.repeat(COUNT)
 
 
 @pytest.mark.parametrize("limit", [1, 2, 4])
@@ -74,6 +79,46 @@ def test_the_number_of_variants_is_limited(route: Route) -> None:
     for rows in range(2, 9):
         agrees(compiled, program, torch.ones(rows, 10 - rows))
     assert len(route.sizes) == 3
+
+
+def test_limits_hold_behind_a_graph_break(route: Route, caplog: pytest.LogCaptureFixture) -> None:
+    """Fails when the rest of a function is compiled for every value that it makes a constant, or its eager calls are
+    wrong or not noted."""
+
+    def program(x: torch.Tensor) -> torch.Tensor:
+        y = x * 2
+        print(end="")
+        return pinned(y)
+
+    compiled = route(program, dynamic=True, policy=Policy(recompile_limit=2))
+    with caplog.at_level(logging.WARNING, "symshape"):
+        for rows in (2, 3, 4, 5, 6, 7, 3, 8):
+            agrees(compiled, program, torch.ones(rows, 2))
+    # one before the break
+    assert len(route.graphs) == 4
+    assert ["2 recompilations for the same question" in each.getMessage() for each in caplog.records] == [True]
+
+
+def test_a_global_number_is_a_symbol_once_it_has_changed(route: Route, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fails when an integer that is no argument is compiled for with each value, until the limit."""
+    monkeypatch.setitem(globals(), "COUNT", 2)
+    compiled = route(repeated)
+    for number in (2, 3, 5, 8, 13):
+        monkeypatch.setitem(globals(), "COUNT", number)
+        agrees(compiled, repeated, torch.ones(3))
+    assert len(route.graphs) == 2
+
+
+def test_wrong_arguments_are_no_question(route: Route) -> None:
+    """Fails when calls that raise a TypeError count as recompilations, and other calls run eagerly for them."""
+    compiled = route(double, dynamic=True, policy=Policy(recompile_limit=1))
+    agrees(compiled, double, torch.ones(3))
+    for _ in range(4):
+        with pytest.raises(TypeError, match="argument"):
+            compiled()
+        with pytest.raises(TypeError, match="argument"):
+            compiled(torch.ones(3), 2)
+    assert not report(compiled).fallbacks
 
 
 def test_a_value_of_the_middle_is_a_break_and_not_a_guard(route: Route) -> None:
