@@ -1,4 +1,4 @@
-"""What Dynamo captures of a function, by either spelling: settings, with this engine as its ShapeEnv; limits; reports.
+"""Captures of a function by Dynamo, for either spelling: settings, with this engine as its ShapeEnv; limits; reports.
 
     >>> import torch
     >>> from frontends.pytorch import mark_dynamic
@@ -238,7 +238,7 @@ class Captured:
 
 
 class Captures:
-    """What is captured for the backend of torch.compile.
+    """The captures for the backend of torch.compile.
 
     Attributes:
         backend: the function that torch calls for each graph.
@@ -299,7 +299,7 @@ class Captures:
         return captured
 
     def captured(self, wrapper: Any) -> Captured:
-        """What is captured for a wrapper."""
+        """The record of the function that a wrapper compiles."""
         found: Captured | None = self.known.get(wrapper)
         if found is None:
             found = self.known[wrapper] = self.captures(**getattr(wrapper, "kwargs", {}))
