@@ -16,6 +16,7 @@ import os
 import re
 from collections.abc import Iterable
 from traceback import FrameSummary
+from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Final
 
 import sympy
@@ -38,6 +39,11 @@ def is_users(file: str) -> bool:
 def own_name(function: str) -> str:
     """The name of a function, without what Dynamo adds to that of the rest after a graph break."""
     return re.sub(r"^torch_dynamo_resume_in_(.*)_at_\d+$", r"\1", function)
+
+
+def name_of(fn: object) -> str:
+    """The name of a function, or of the class of something else, which may have any attributes."""
+    return fn.__qualname__ if isinstance(fn, FunctionType | MethodType | BuiltinFunctionType) else type(fn).__qualname__
 
 
 def user_line() -> Origin | None:

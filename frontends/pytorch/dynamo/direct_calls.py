@@ -36,6 +36,7 @@ from torch._dynamo.variables import UserFunctionVariable
 from torch.nn.modules import module as modules
 
 from frontends.pytorch.shape_env.translation import shown
+from frontends.pytorch.source_location import name_of
 
 MISSED: Final = object()
 """The result if no entry accepts the call."""
@@ -255,7 +256,7 @@ def caller(fn: Any) -> FunctionType:
     exec(compile(source, __file__, "exec"), scope)
     made: FunctionType = scope["of"](fn)
     # torch remembers by the name of a function which sizes have varied
-    code = made.__code__.replace(co_name=getattr(fn, "__name__", type(fn).__name__))
+    code = made.__code__.replace(co_name=name_of(fn).rpartition(".")[2])
     return over(made, made.__closure__, code)
 
 

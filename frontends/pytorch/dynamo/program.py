@@ -35,7 +35,7 @@ from frontends.pytorch.errors import GraphBreak, refusal
 from frontends.pytorch.shape_env import UndecidedBranch
 from frontends.pytorch.shape_env.marking import StatedSizes
 from frontends.pytorch.shape_env.ranks import Ranks
-from frontends.pytorch.source_location import own_name
+from frontends.pytorch.source_location import name_of, own_name
 from frontends.pytorch.variants.arguments import intercepted
 from frontends.pytorch.variants.compiled_graph import coverage
 from frontends.pytorch.variants.policy import Options, Policy, check_options
@@ -63,9 +63,8 @@ class Program(Captured):
         check_options(fn, **options)
         self.options = options
         dynamic, policy = options.get("dynamic"), options.get("policy") or Policy()
-        name = getattr(fn, "__qualname__", type(fn).__qualname__)
         # the merge over the process group, where sizes decide what is dynamic
-        ranks = Ranks(name, policy.ranks_timeout) if dynamic is None and policy.ranks_timeout != 0 else None
+        ranks = Ranks(name_of(fn), policy.ranks_timeout) if dynamic is None and policy.ranks_timeout != 0 else None
         backend, fullgraph = options.get("backend", "eager"), options.get("fullgraph", False)
         super().__init__(fn, dynamic, backend, fullgraph, policy, StatedSizes(dynamic, ranks))
         self.relations = self.stated.relations

@@ -28,14 +28,14 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from types import CodeType
+from types import CodeType, FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, Final
 
 import torch
 
 from backends.loops.kernels import Kernel
 from backends.program.log import lines
-from frontends.pytorch.source_location import own_name
+from frontends.pytorch.source_location import name_of, own_name
 from frontends.pytorch.variant import Variant
 from frontends.pytorch.variants.compiled_graph import CompiledGraph, Fallback
 from shapes.errors import sizes_text
@@ -146,8 +146,9 @@ def report_of(
     if isinstance(fn, CodeType):
         code, name = fn, fn.co_qualname
     else:
-        code = getattr(inspect.unwrap(getattr(fn, "forward", fn)), "__code__", None)
-        name = getattr(fn, "__qualname__", type(fn).__qualname__)
+        function = fn.forward if isinstance(fn, torch.nn.Module) else fn
+        is_plain = isinstance(function, FunctionType | MethodType)
+        code, name = getattr(inspect.unwrap(function), "__code__", None) if is_plain else None, name_of(fn)
     ended = [Entry.at(each.place, "break", each.cause, note=BREAKS.get(each.cause, "")) for each in breaks]
     left = [Entry("fallback", each.reason) for each in fallbacks]
     first = last = 0

@@ -272,12 +272,24 @@ class Scales:
         return torch.relu(x * factor)
 
 
+class AnyAttribute(Scales):
+    def __getattr__(self, name):
+        return 5
+
+
+class NoAttribute(Scales):
+    def __getattr__(self, name):
+        raise ValueError(name)
+
+
 CALLABLES = {
     "module of torch": lambda: torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.ReLU()),
     "function of torch": lambda: torch.nn.functional.relu,
     "builtin": lambda: torch.relu,
     "partial": lambda: functools.partial(lambda x, factor: x * factor, factor=3.0),
     "object": Scales,
+    "object with any attribute": AnyAttribute,
+    "object whose attributes raise": NoAttribute,
     "method": lambda: Scales().__call__,
 }
 
@@ -289,6 +301,7 @@ def test_callables_without_a_frame_of_their_own_are_called_directly(make, monkey
     compiled = compile(fn)
     for rows in (2, 4, 5):
         torch.testing.assert_close(compiled(torch.ones(rows, 4)), fn(torch.ones(rows, 4)))
+    assert compiled._program.explain()
     # torch remembers which sizes of such a callable have varied
     assert all("L[" not in variant.cause for variant in compiled._program.variants)
     monkeypatch.setattr(Program, "missed", None)
