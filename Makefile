@@ -42,9 +42,10 @@ docs: install
 durations: install
 	$(PYTEST) --record-durations
 
-# What `make test` leaves out or looks at briefly: long searches.
+# What `make test` leaves out or looks at briefly: long searches. `make thorough PART=3` runs the third of eight parts.
 thorough: install
-	HYPOTHESIS_PROFILE=thorough $(PYTEST) -m "thorough or hypothesis"
+	HYPOTHESIS_PROFILE=thorough $(PYTEST) -m "thorough or hypothesis" \
+	    $(if $(PART),--splits 8 --group $(PART) --splitting-algorithm least_duration)
 
 lint: install
 	$(BIN)/ruff check .

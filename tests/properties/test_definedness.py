@@ -148,10 +148,10 @@ def test_simplification_keeps_where_a_value_is_defined() -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("first", range(0, 20_000, 5_000))
+@pytest.mark.parametrize("first", range(0, 20_000, 1_000))
 def test_many_conversions_keep_the_value_and_where_it_is_defined(first: int) -> None:
     """Twenty thousand texts, as above."""
-    found = [line for seed in range(first, first + 5_000) for line in differences(seed, EXACT)]
+    found = [line for seed in range(first, first + 1_000) for line in differences(seed, EXACT)]
     assert not found, f"{len(found)}\n" + "\n".join(found[:5])
 
 
