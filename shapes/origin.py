@@ -219,3 +219,25 @@ def pickled_provider(provider: OriginProvider) -> OriginProvider:
     except (pickle.PicklingError, AttributeError, TypeError):
         return here
     return provider
+
+
+def tested_truth(question: str, origin: Origin | None) -> str:
+    """The text of a boolean that a line branches on, where the question is if a symbol is 1.
+
+    Empty elsewhere.
+    """
+    if origin is None or not re.fullmatch(r"\w+ == 1", question):
+        return ""
+    import ast  # loaded on demand
+
+    # the segment of an instruction may be a part of what is tested
+    line = linecache.getline(origin.file, origin.line).strip() or origin.segment
+    for text in (line, f"{line} pass"):
+        try:
+            (tree,) = ast.parse(text).body
+        except (SyntaxError, ValueError):
+            continue
+        test = tree.value if isinstance(tree, ast.Expr) else getattr(tree, "test", None)
+        test = test.test if isinstance(test, ast.IfExp) else test
+        return ast.unparse(test) if isinstance(test, ast.Name | ast.Call | ast.Attribute | ast.Subscript) else ""
+    return ""

@@ -10,7 +10,6 @@
 
 from __future__ import annotations
 
-import ast
 import linecache
 import os
 import re
@@ -80,26 +79,6 @@ def place_of(error: BaseException) -> Origin | None:
             found = Origin.of_instruction(step.tb_frame.f_code, step.tb_lasti)
         step = step.tb_next
     return found
-
-
-def tested_truth(question: str, origin: Origin | None) -> str:
-    """The text of a boolean that a line branches on, where the question is if a symbol is 1.
-
-    Empty elsewhere.
-    """
-    if origin is None or not re.fullmatch(r"\w+ == 1", question):
-        return ""
-    # the segment of an instruction may be a part of what is tested
-    line = linecache.getline(origin.file, origin.line).strip() or origin.segment
-    for text in (line, f"{line} pass"):
-        try:
-            (tree,) = ast.parse(text).body
-        except (SyntaxError, ValueError):
-            continue
-        test = tree.value if isinstance(tree, ast.Expr) else getattr(tree, "test", None)
-        test = test.test if isinstance(test, ast.IfExp) else test
-        return ast.unparse(test) if isinstance(test, ast.Name | ast.Call | ast.Attribute | ast.Subscript) else ""
-    return ""
 
 
 def checks_of_truth(tested: str) -> str:

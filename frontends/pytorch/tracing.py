@@ -33,13 +33,14 @@ from frontends.pytorch.recording.randomness import saving_plainly
 from frontends.pytorch.recording.recorder import Recorder
 from frontends.pytorch.recording.torch_functions import TorchFunctions
 from frontends.pytorch.recording.torch_internals import replaced
-from frontends.pytorch.source_location import checks_of_truth, origin, tested_truth
+from frontends.pytorch.source_location import checks_of_truth, origin
 from frontends.pytorch.symbolic.formulas import general_path
 from frontends.pytorch.symbolic.node import Nodes, value_of
 from frontends.pytorch.variant import Variant
 from shapes.accepted import is_truth, shown
 from shapes.env import ShapeEnv
 from shapes.errors import UndecidedGuard
+from shapes.origin import tested_truth
 from shapes.symbolic.numbers import SymInt
 
 EXPECT: Final = "expect_true("

@@ -37,10 +37,12 @@ from shapes.guards.emit_tree import tree_source
 from shapes.guards.lowering import COMPARISONS, Operation, Operations
 from shapes.guards.variants import Entry, Found
 from solver.errors import ShapeError
+from solver.floats.ordinals import double
 
 if TYPE_CHECKING:
     from shapes.guards.coverage import Ranges
     from solver.decide.verdict import Verdict
+    from solver.terms.prop import Prop
 
 Value = TypeVar("Value")
 
@@ -217,6 +219,25 @@ class Dispatch(Generic[Value]):
             else:
                 found.append((entry.value, Outcome(False, None, {}, refused)))
         return found
+
+    def cause(self, values: Sequence[object]) -> tuple[str, Prop | None]:
+        """The test that these arguments fail of the variant with the fewest such tests, the latest one on ties; and the
+        guard if it is one."""
+        given = dict(zip(self.arguments, values))
+        failed = [self.failed_tests(entry, given) for entry in self.entries]
+        if not failed:
+            return "inputs of other kinds", None
+        closest = min(range(len(failed)), key=lambda place: (len(failed[place]), -place))
+        if failed[closest]:
+            changed = [f"{''.join(map(str, path))} is {value}, was {wanted}" for path, value, wanted in failed[closest]]
+            return "; ".join(changed), None
+        plan = self.entries[closest].check.plan
+        outcome = plan.explain(given)
+        requirement, message = outcome.requirement, outcome.message
+        for name, value in outcome.values.items():
+            if any(str(path[0]).endswith("_bits") for path in plan.arguments.sources_of(name)):
+                message = message.replace(f"{name}={value}", f"{name}={double(value)}")
+        return message, None if requirement is None else requirement.prop
 
     def coverage(self, ranges: Ranges | None = None, *, tests: Mapping[Source, Hashable] | None = None) -> Verdict:
         """Decide whether some variant accepts all sizes in the ranges (by input, as text; 0 and up where none is

@@ -38,7 +38,6 @@ from frontends.pytorch.dynamo.compiled import Compiled
 from frontends.pytorch.dynamo.graph_breaks import in_short
 from frontends.pytorch.dynamo.program import Program
 from frontends.pytorch.errors import rejected
-from frontends.pytorch.recording.inputs import LARGEST
 from frontends.pytorch.variant import Variant
 from frontends.pytorch.variants.arguments import GraphArguments, is_backed
 from shapes.accepted import shown
@@ -46,6 +45,7 @@ from shapes.certification.certificates import Certificate, Condition, Conditions
 from shapes.certification.certifying import Range
 from shapes.certification.certifying import certify as judged
 from shapes.certification.guard_files import read_guards
+from shapes.choices import LARGEST
 from shapes.environment.events import within
 from shapes.guards.arguments import access
 from shapes.guards.variants import Entry

@@ -165,8 +165,8 @@ class Captured:
             yield
 
     def transformed(self, code: CodeType, transformed: CodeType) -> None:
-        """Refuse a frame that Dynamo has transformed, if it begins with a graph break and differs from eager."""
-        reason = "" if self.fullgraph else difference_before(code, transformed)
+        """Refuse a frame that Dynamo has transformed, if it differs from eager and no graph tells."""
+        reason = difference_before(code, transformed, fullgraph=self.fullgraph)
         if reason:
             self.refuse(reason, Unsupported(reason, "known_difference"))
 

@@ -76,8 +76,13 @@ def difference(module: torch.fx.GraphModule, *, fullgraph: bool) -> str:
     return reason(captured, [each for each in DIFFERENCES if not (fullgraph and each.has_warning)])
 
 
-def difference_before(code: CodeType, transformed: CodeType) -> str:
-    """The same for a frame that begins with a graph break: there is no graph before it, and Dynamo asks no backend."""
+def difference_before(code: CodeType, transformed: CodeType, *, fullgraph: bool) -> str:
+    """The same for a coroutine, and for a frame that begins with a graph break: there is no graph before it, and Dynamo
+    asks no backend."""
+    if code.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
+        return "a coroutine: what Dynamo makes of its code ends the process"
+    if fullgraph:
+        return ""
     begins = any(name.startswith(RESUMED) for name in transformed.co_names)
     if not begins or has_graph(transformed):
         return ""

@@ -28,9 +28,10 @@ import sympy
 import torch
 from torch._dynamo.source import TensorProperty, TensorPropertySource
 
-from frontends.pytorch.recording.inputs import DYNAMIC, STATIC, Choice, Dynamism, Input
+from frontends.pytorch.recording.inputs import Dynamism, Input
 from frontends.pytorch.shape_env import EngineShapeEnv
 from frontends.pytorch.shape_env.translation import word
+from shapes.choices import DYNAMIC, STATIC, Choice
 from shapes.env import ShapeEnv
 from shapes.environment.symbols import RESERVED, free_name
 from shapes.errors import ShapeError

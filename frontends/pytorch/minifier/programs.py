@@ -44,8 +44,8 @@ from torch.utils._pytree import tree_flatten, tree_unflatten
 
 from frontends.pytorch.errors import rejected
 from frontends.pytorch.minifier.failures import Failure, Settings, observed
-from frontends.pytorch.recording.inputs import Choice
 from frontends.pytorch.variants.marks import ATTRIBUTE, Mark, marks_of
+from shapes.choices import Choice
 
 aten: Final = torch.ops.aten
 SIZES: Final[Mapping[object, str]] = {

@@ -6,8 +6,8 @@ has contiguous strides, and its strides of axes of extent 1 are ignored; otherwi
 sizes where they match. The storage offset is a constant, checked if the program reads it.
 
     >>> import torch
-    >>> from frontends.pytorch.recording.inputs import Choice
     >>> from frontends.pytorch.tracing import trace
+    >>> from shapes.choices import Choice
     >>> first = lambda name, axis, size: Choice("dynamic", hi=64) if axis == 0 else Choice("static")
     >>> variant = trace(lambda x: x * 2, (torch.randn(3, 8),), dynamic=first)
     >>> for name, path in variant.inputs[0].symbols:
@@ -23,7 +23,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.utils._pytree import TreeSpec, tree_flatten, tree_unflatten, treespec_leaf
@@ -32,8 +32,9 @@ from frontends.pytorch.recording.callers import check_supported
 from frontends.pytorch.recording.recorder import Recorder
 from frontends.pytorch.symbolic.node import TorchValue, value_of
 from frontends.pytorch.symbolic.tensor import Result, Traced, argument_of
+from shapes.choices import DYNAMIC, LARGEST, STATIC, Choice, declared
 from shapes.environment.symbols import free_name
-from shapes.symbolic.numbers import SymFloat, SymInt
+from shapes.symbolic.numbers import SymFloat
 from solver.floats.ordinals import pattern
 from solver.floats.values import from_pattern
 
@@ -41,32 +42,8 @@ if TYPE_CHECKING:
     from shapes.env import ShapeEnv
     from shapes.guards.arguments import Path
 
-LARGEST: Final = 2**63 - 1
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """The treatment of one number of the arguments: a constant, a symbol, or an unbacked symbol.
-
-    Attributes:
-        lo: the lower bound; by default 1 for a size.
-        hi: the upper bound.
-        strict: specializing it is an error.
-        word: the symbol's name, if it was given one.
-    """
-
-    kind: Literal["static", "dynamic", "unbacked"]
-    lo: int | None = None
-    hi: int | None = None
-    strict: bool = False
-    word: str | None = None
-
-
 Dynamic = Callable[[str, int, int], "bool | Choice"]
 """Decides how a size is treated from the input's name, the axis, and the size. An integer has the axis -1."""
-
-STATIC: Final = Choice("static")
-DYNAMIC: Final = Choice("dynamic")
 
 
 class Dynamism:
@@ -173,24 +150,6 @@ def symbolic_float(recorder: Recorder, name: str, value: float, dynamism: Dynami
     bits = env.symbol(word, lo=0, hi=2**64 - 1, hint=pattern(value), source=name)
     made = SymFloat(env, from_pattern(bits.expr), bits.domain)
     return recorder.nodes.wrap(made), Number(name, word, DYNAMIC, is_float=True)
-
-
-def declared(env: ShapeEnv, word: str, choice: Choice, value: int, source: str, least: int | None) -> SymInt | int:
-    """Declare the symbol of an argument's number, or return the constant if it has only one value."""
-    if choice.kind == "static":
-        env.symbol(word, lo=value, hi=value, hint=value, source=source)
-        return value
-    lo = least if choice.lo is None else choice.lo
-    hi = LARGEST if choice.hi is None and least is not None else choice.hi
-    if choice.kind == "dynamic":
-        return env.symbol(word, lo=lo, hi=hi, hint=value, source=source, strict=choice.strict)
-    # bounds without guards are checked by the program itself
-    symbol = env.unbacked(word, lo=0, hi=LARGEST, source=source)
-    if choice.lo:
-        env.expect_true(symbol >= choice.lo, f"{source} is stated to be at least {choice.lo}")
-    if choice.hi is not None:
-        env.expect_true(symbol <= choice.hi, f"{source} is stated to be at most {choice.hi}")
-    return symbol
 
 
 def strides_of(

@@ -28,10 +28,10 @@ from torch._dynamo.variables.lazy import LazyVariableTracker
 from torch._guards import TracingContext
 from torch.fx.experimental.symbolic_shapes import ConstraintViolationError, GuardOnDataDependentSymNode
 
-from frontends.pytorch.source_location import checks_of_truth, is_users, tested_truth, whichever_holds
+from frontends.pytorch.source_location import checks_of_truth, is_users, whichever_holds
 from shapes.env import ShapeEnv
 from shapes.errors import ShapeError, SpecializedDynamic, UndecidedGuard, written_condition
-from shapes.origin import Origin
+from shapes.origin import Origin, tested_truth
 from shapes.symbolic.numbers import SymBool, SymInt
 from solver.terms.expr import Expr
 

@@ -2,7 +2,7 @@
 and relations, applied as a symbol is created, on every route: Dynamo, export and make_fx.
 
     >>> import torch
-    >>> from frontends.pytorch.recording.inputs import Choice
+    >>> from shapes.choices import Choice
     >>> from frontends.pytorch.shape_env import Policies, installed
     >>> marks = lambda name, value, axis: Choice("dynamic", lo=1, hi=64) if axis == 0 else Choice("static")
     >>> seen = []
@@ -38,7 +38,6 @@ from torch.utils._sympy.value_ranges import ValueRanges
 from torch.utils.weak import WeakTensorKeyDictionary
 
 from frontends.pytorch.errors import ConstraintViolation, refusal
-from frontends.pytorch.recording.inputs import DYNAMIC, STATIC, Choice
 from frontends.pytorch.shape_env.errors import Refused
 from frontends.pytorch.shape_env.translation import Symbols, shown, word
 from frontends.pytorch.source_location import origin
@@ -46,6 +45,7 @@ from frontends.pytorch.variants.marks import marks_of
 from frontends.pytorch.variants.policy import Setting
 from shapes.accepted import is_truth
 from shapes.accepted import shown as in_short
+from shapes.choices import DYNAMIC, STATIC, Choice
 from shapes.relations import Dim, Relations, violated
 from shapes.size_names import names_in, places_of, with_places
 from solver.syntax.parser import parse

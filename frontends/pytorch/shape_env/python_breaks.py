@@ -16,15 +16,23 @@ the gradient of a tensor.
 from __future__ import annotations
 
 import logging
+import sys
 from typing import Any, Final, NoReturn
 
 from torch._dynamo import config
 from torch._dynamo.exc import TorchDynamoException, TorchRuntimeError, Unsupported, unimplemented
-from torch._dynamo.symbolic_convert import InstructionTranslator, InstructionTranslatorBase, tls
+from torch._dynamo.symbolic_convert import (
+    InliningGeneratorInstructionTranslator,
+    InliningInstructionTranslator,
+    InstructionTranslator,
+    InstructionTranslatorBase,
+    tls,
+)
 from torch._dynamo.types import FrameAction, FrameExecStrategy
 from torch._dynamo.utils import counters
 from torch._dynamo.variables import builder, constant, misc, user_defined
 from torch._dynamo.variables.base import VariableTracker
+from torch._dynamo.variables.lists import RangeVariable, TupleVariable
 from torch.fx.experimental import _config
 from torch.fx.experimental.symbolic_shapes import ConstraintViolationError
 
@@ -62,6 +70,19 @@ def of_python(tx: Any) -> None:
             explanation="each call draws another number",
             hints=["draw it outside, and pass it as an argument"],
         )
+
+
+def call_unpacked(self: Any, instruction: Any) -> None:
+    """A call with the elements of an iterable: with those of a range, of which torch passes the bounds."""
+    place = -2 if instruction.argval == 1 or sys.version_info >= (3, 14) else -1
+    if isinstance(self.stack[place], RangeVariable):
+        self.stack[place] = TupleVariable(self.stack[place].unpack_var_sequence(self))
+    CALL(self, instruction)
+
+
+def in_range(self: Any, tx: Any, item: VariableTracker) -> VariableTracker:
+    """The truth of `item in self`, for Dynamo's variable of a range: torch gives a number."""
+    return VariableTracker.build(tx, bool(self.range_count(item)))
 
 
 def get_static_address_type(tensor: Any) -> str | None:
@@ -109,6 +130,8 @@ def run(self: Any) -> None:
 LEFT: Final = (TorchDynamoException, ConstraintViolationError, ShapeError, IndexError)
 """Errors that torch handles, or users see."""
 AS_BEFORE: Final = FrameExecStrategy(FrameAction.DEFAULT, FrameAction.DEFAULT)
+CALL: Final = InstructionTranslatorBase.CALL_FUNCTION_EX
+TRANSLATORS: Final = InstructionTranslator, InliningInstructionTranslator, InliningGeneratorInstructionTranslator
 DRAWN: Final = user_defined.call_random_fn
 METHOD: Final = misc.RandomVariable.call_method
 RUN: Final = InstructionTranslatorBase.run
@@ -122,5 +145,10 @@ REPLACED: Final = (
     (misc.RandomVariable, "call_method", call_method),
     (InstructionTranslatorBase, "run", run),
     (builder, "get_static_address_type", get_static_address_type),
+    (RangeVariable, "sq_contains", in_range),
+    *[
+        (each, "dispatch_table", [call_unpacked if found is CALL else found for found in each.dispatch_table])
+        for each in TRANSLATORS
+    ],
 )
 """The classes and modules of Dynamo's, with the names that are replaced in them."""

@@ -19,6 +19,7 @@ constants until they have changed.
 from __future__ import annotations
 
 import collections
+import functools
 import operator
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -31,9 +32,11 @@ from torch._dynamo.exc import unimplemented
 from torch._dynamo.guards import GuardBuilder, install_guard
 from torch._dynamo.side_effects import SideEffects
 from torch._dynamo.source import AttrSource
+from torch._dynamo.symbolic_convert import InstructionTranslator
 from torch._dynamo.variables import (
     BuiltinVariable,
     ConstantVariable,
+    ConstDictVariable,
     DequeVariable,
     LambdaVariable,
     ListVariable,
@@ -188,7 +191,9 @@ def _call_min_max_binary(self: Any, tx: Any, a: Any, b: Any) -> VariableTracker 
 
 
 def call_method(self: Any, tx: Any, name: str, args: Any, kwargs: dict[str, VariableTracker]) -> VariableTracker:
-    """A method of a list: `sort` where sizes are compared."""
+    """A method of a list: `sort` where sizes are compared, `extend` by the keys of a dictionary."""
+    if name == "extend" and args and isinstance(args[0], ConstDictVariable):
+        args = [TupleVariable(args[0].unpack_var_sequence(tx)), *args[1:]]
     key, reverse = kwargs.get("key"), kwargs.get("reverse")
     is_known = reverse is None or reverse.is_python_constant()
     if name == "sort" and not args and is_known and self.is_mutable():
@@ -360,12 +365,42 @@ def codegen_update_mutated(self: Any, cg: Any, log_side_effects: bool = False) -
     TORCHS.codegen_update_mutated(self, cg, log_side_effects)
 
 
+def install_dict_keys_match_guard(self: Any) -> None:
+    """Guard the keys of a dictionary and their order, which the program sees in all that it makes of them."""
+    if self.source is not None:
+        InstructionTranslator.current_tx().output.guard_on_key_order.add(self.source)
+    TORCHS.install_dict_keys_match_guard(self)
+
+
+def call_not_(self: Any, tx: Any, value: VariableTracker) -> VariableTracker | None:
+    """The result of `not value`."""
+    if isinstance(value, ConstDictVariable):
+        value.install_dict_keys_match_guard()
+    return TORCHS.call_not_(self, tx, value)
+
+
+def guarding_keys(method: Callable[..., object]) -> Callable[..., object]:
+    """A method that reads all keys of a dictionary, with a guard for them."""
+
+    @functools.wraps(method)
+    def call(self: Any, *args: object) -> object:
+        result = method(self, *args)
+        self.install_dict_keys_match_guard()
+        return result
+
+    return call
+
+
 SIZED: Final = (torch.empty, torch.ones, torch.rand, torch.randn, torch.zeros)
 OF_TYPES: Final = (torch.can_cast, torch.promote_types, torch.result_type)
 
 
 REPLACED: Final = (
     (BaseListVariable, sq_contains),
+    (ConstDictVariable, install_dict_keys_match_guard),
+    (ConstDictVariable, guarding_keys(ConstDictVariable.as_python_constant)),
+    (ConstDictVariable, guarding_keys(ConstDictVariable.repr_impl)),
+    (BuiltinVariable, call_not_),
     (BuiltinVariable, call_divmod),
     (BuiltinVariable, _call_min_max_binary),
     (ListVariable, call_method),

@@ -44,7 +44,7 @@ from solver.terms.interner import Interner
 from solver.terms.prop import Prop
 
 if TYPE_CHECKING:
-    from frontends.pytorch.recording.inputs import Choice
+    from shapes.choices import Choice
 
 FUNCTIONS: Final = {"FloorDiv": "FloorDiv", "IntegerPower": "PowByNatural"}
 PATTERNS: Final = 2**64 - 1

@@ -30,8 +30,8 @@ from torch.autograd import forward_ad
 
 from frontends.pytorch.errors import unsupported
 from frontends.pytorch.recording.callers import check_supported
-from frontends.pytorch.recording.inputs import LARGEST
 from frontends.pytorch.variant import Variant
+from shapes.choices import LARGEST
 from shapes.guards.arguments import Path, Prologue, Source, usable
 from shapes.guards.codegen import Check
 from solver.floats.ordinals import pattern as bits

@@ -39,8 +39,6 @@ from frontends.pytorch.variants.policy import Policy
 from shapes.errors import UndecidedGuard
 from shapes.guards.arguments import Source
 from shapes.guards.dispatch import Dispatch
-from solver.floats.ordinals import double
-from solver.terms.prop import Prop
 
 if TYPE_CHECKING:
     from frontends.pytorch.variants.native import Native
@@ -128,7 +126,7 @@ class CompiledGraph:
             arguments, dispatch = self._kinds[GraphArguments(self.names, args).key]
         except (TraceError, LookupError):
             return ""
-        return "" if dispatch.lookup(args) is not None else cause_of(dispatch, arguments.values(args))[0]
+        return "" if dispatch.lookup(args) is not None else dispatch.cause(arguments.values(args))[0]
 
     def _missed(self, args: Sequence[object]) -> Call:
         """The callable for a call that no variant accepts; traces the graph where it can."""
@@ -177,7 +175,7 @@ class CompiledGraph:
             self._kinds[arguments.key] = arguments, Dispatch(arguments.names, prologue=arguments.prologue())
         arguments, dispatch = self._kinds[arguments.key]
         values = arguments.values(args)
-        cause, guard = cause_of(dispatch, values)
+        cause, guard = dispatch.cause(values)
         running = [each.running for each in self.variants if each.running is not None]
         if guard is not None and any(guard in each.bought for each in running):
             # it was added for faster kernels
@@ -281,25 +279,6 @@ def coverage(graphs: Sequence[CompiledGraph], ranges: Ranges | None) -> Verdict:
 
 
 # ---------------------------------------------------------------------- causes
-
-
-def cause_of(dispatch: Dispatch[Any], values: Sequence[object]) -> tuple[str, Prop | None]:
-    """The failing test of the variant with the fewest of them, the latest one on ties, and the guard if it is one."""
-    given = dict(zip(dispatch.arguments, values))
-    failed = [dispatch.failed_tests(entry, given) for entry in dispatch.entries]
-    if not failed:
-        return "inputs of other kinds", None
-    closest = min(range(len(failed)), key=lambda place: (len(failed[place]), -place))
-    if failed[closest]:
-        changed = [f"{''.join(map(str, path))} is {actual}, was {wanted}" for path, actual, wanted in failed[closest]]
-        return "; ".join(changed), None
-    plan = dispatch.entries[closest].check.plan
-    outcome = plan.explain(given)
-    requirement, message = outcome.requirement, outcome.message
-    for name, value in outcome.values.items():
-        if any(str(path[0]).endswith("_bits") for path in plan.arguments.sources_of(name)):
-            message = message.replace(f"{name}={value}", f"{name}={double(value)}")
-    return message, None if requirement is None else requirement.prop
 
 
 def failed_guard(variants: Sequence[Variant], given: Mapping[str, object]) -> str:

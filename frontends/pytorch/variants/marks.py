@@ -35,9 +35,9 @@ from typing import Final
 import torch
 
 from frontends.pytorch.errors import rejected
-from frontends.pytorch.recording.inputs import Choice
 from frontends.pytorch.source_location import origin
 from shapes.accepted import is_truth, shown, whole_number
+from shapes.choices import Choice
 from shapes.errors import ShapeError
 from shapes.origin import Origin
 

@@ -26,10 +26,10 @@ from backends.cpu.launcher.program import Description, Fixed, TensorArgument, ma
 from backends.cpu.launcher.whole_graph import described
 from frontends.pytorch.graphs.form import in_graph
 from frontends.pytorch.graphs.outputs import Outputs, View
-from frontends.pytorch.recording.inputs import STATIC
 from frontends.pytorch.variant import Variant as Traced
 from frontends.pytorch.variants.arguments import GraphArguments
 from frontends.pytorch.variants.arguments import Leaf as Given
+from shapes.choices import STATIC
 from shapes.guards.codegen import Check
 from shapes.guards.emit_c import NotNative
 from shapes.guards.toolchain import Unavailable

@@ -23,6 +23,13 @@ def test_listed_text_of_a_tensor() -> None:
     assert "SumBackward" not in str(compile(lambda x: (x * 2).sum())(x).grad_fn)
 
 
+def test_listed_text_of_an_object() -> None:
+    """Torch does not guard what a text is made of in C: once mended, its line leaves the page."""
+    compiled: Any = compile(lambda x, table: (x + 1, str(table)))
+    tables = [collections.OrderedDict(a=1), collections.OrderedDict(b=2)]
+    assert [compiled(torch.ones(3), table)[1] for table in tables] == [str(tables[0])] * 2
+
+
 def test_listed_type_of_an_iterator() -> None:
     """Torch has the wrong type of `enumerate`: once mended, its line leaves the page."""
     result: Any = compile(lambda x: (type(enumerate([])).__name__, x + 1))(torch.ones(3))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import collections
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -66,6 +67,8 @@ OF_SIZES: dict[str, Callable[[torch.Tensor], object]] = {
     "an object among sizes": lambda x: Three() in x.shape,
     "a tensor among numbers": lambda x: x.sum() in [5, 3],
     "a size in a tensor": lambda x: torch.zeros(x.argmax() + 1, 2, dtype=torch.int),
+    "elements of a range as arguments": lambda x: ((lambda *given: given)(*range(1, 6, 2)), x.permute(*range(1))),
+    "elements of a range of sizes": lambda x: (max(*range(x.shape[0])), [*range(x.shape[0])], 1 in range(3)),
     "a number among tensors": lambda x: (3 in [x.sum()], 4 in (5, x.sum()), 1 in [x.numel(), None]),
 }
 
@@ -217,3 +220,59 @@ def test_none_after_a_gradient_of_another_capture(by: Callable[..., Callable[...
     taken = torch.compile(program, backend="eager")(torch.ones(3))
     assert isinstance(taken[1], torch.Tensor), "torch is right by now: the loop in `python_breaks.run` goes"
     assert by(program)(torch.ones(3))[1] is None
+
+
+Table = dict[str, int]
+OF_KEYS: dict[str, Callable[[Table], object]] = {
+    "list": list,
+    "unpacked": lambda table: [*table],
+    "added to a list": lambda table: [0, *table, 1],
+    "tuple": tuple,
+    "joined": ",".join,
+    "copied": lambda table: list({**table}.items()),
+    "passed": lambda table: (lambda **given: list(given.values()))(**table),
+    "text": str,
+    "merged": lambda table: list((table | {"c": 1}).items()),
+    "truth": lambda table: (not table, bool(table)),
+    "iterated": lambda table: [key * 2 for key in table],
+}
+TABLES: list[Table] = [{"a": 1, "b": 2}, {"b": 2, "a": 1}, {"d": 1, "e": 2}, {"a": 1}, {}, {"a": 1, "b": 2, "c": 3}]
+
+
+def by_torch(function: Callable[..., Any]) -> Callable[..., Any]:
+    return torch.compile(function, backend="symshape")
+
+
+@pytest.mark.parametrize("by", [compile, by_torch])
+@pytest.mark.parametrize("name", OF_KEYS)
+def test_keys_of_a_dictionary_are_guarded(name: str, by: Callable[..., Any]) -> None:
+    """What a program reads of the keys of an argument follows them in later calls, their order too."""
+    compiled = by(lambda x, table: (x + 1, OF_KEYS[name](table)))
+    for table in [*TABLES, *reversed(TABLES)]:
+        assert compiled(torch.ones(2), dict(table))[1] == OF_KEYS[name](table)
+
+
+def test_torch_still_forgets_keys() -> None:
+    """Torch reads the keys of the first call, and a range's bounds: once mended, these rules can go."""
+    keys = torch.compile(lambda x, table: (x + 1, [*table]), backend="eager")
+    assert [keys(torch.ones(2), table)[1] for table in TABLES[1:3]] == [["b", "a"], ["b", "a"]]
+    bounds = torch.compile(lambda x: (x + 1, (lambda *given: given)(*range(3))), backend="eager")
+    assert bounds(torch.ones(2))[1] == (0, 3, 1)
+
+
+async def twice(x: torch.Tensor) -> torch.Tensor:
+    await asyncio.sleep(0)
+    return x * 2
+
+
+@pytest.mark.parametrize("by", [compile, by_torch])
+def test_coroutines_run_as_python(by: Callable[..., Any]) -> None:
+    """The process survives a coroutine, which Dynamo's code for one ends."""
+
+    def awaited(x: torch.Tensor) -> torch.Tensor:
+        print(end="")
+        return asyncio.run(twice(x + 1)) + 1
+
+    for size in (2, 3, 4):
+        x = torch.ones(size)
+        assert asyncio.run(by(twice)(x)).equal(x * 2) and by(awaited)(x).equal(x * 4 + 1)
