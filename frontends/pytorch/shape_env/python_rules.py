@@ -21,7 +21,7 @@ from __future__ import annotations
 import collections
 import functools
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from types import SimpleNamespace
 from typing import Any, Final
@@ -48,6 +48,8 @@ from torch._dynamo.variables import (
 )
 from torch._dynamo.variables.base import VariableTracker
 from torch._dynamo.variables.builder import VariableBuilder
+from torch._dynamo.variables.dicts import DunderDictVariable, SideEffectsProxyDict
+from torch._dynamo.variables.hashable import HashableTracker
 from torch._dynamo.variables.lists import BaseListVariable, TupleVariable
 from torch._dynamo.variables.tensor import TensorVariable
 from torch._guards import GuardSource
@@ -372,6 +374,12 @@ def install_dict_keys_match_guard(self: Any) -> None:
     TORCHS.install_dict_keys_match_guard(self)
 
 
+def __iter__(self: Any) -> Iterator[HashableTracker]:
+    """The names in an object's `__dict__`, as Dynamo sees it: those that the frame adds come last."""
+    names = dict.fromkeys([*self.item_dict, *self.side_effects_table()])
+    return iter([HashableTracker(ConstantVariable.create(name)) for name in names if name in self])
+
+
 def call_not_(self: Any, tx: Any, value: VariableTracker) -> VariableTracker | None:
     """The result of `not value`."""
     if isinstance(value, ConstDictVariable):
@@ -397,7 +405,11 @@ OF_TYPES: Final = (torch.can_cast, torch.promote_types, torch.result_type)
 
 REPLACED: Final = (
     (BaseListVariable, sq_contains),
+    # torch guards neither the names in an object's `__dict__` nor those that it lacks
+    (DunderDictVariable, install_dict_keys_match_guard),
+    (DunderDictVariable, ConstDictVariable.install_dict_contains_guard),
     (ConstDictVariable, install_dict_keys_match_guard),
+    (SideEffectsProxyDict, __iter__),
     (ConstDictVariable, guarding_keys(ConstDictVariable.as_python_constant)),
     (ConstDictVariable, guarding_keys(ConstDictVariable.repr_impl)),
     (BuiltinVariable, call_not_),

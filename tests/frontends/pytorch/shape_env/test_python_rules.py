@@ -6,6 +6,7 @@ import asyncio
 import collections
 from collections.abc import Callable, Iterator
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -250,6 +251,25 @@ def test_keys_of_a_dictionary_are_guarded(name: str, by: Callable[..., Any]) -> 
     compiled = by(lambda x, table: (x + 1, OF_KEYS[name](table)))
     for table in [*TABLES, *reversed(TABLES)]:
         assert compiled(torch.ones(2), dict(table))[1] == OF_KEYS[name](table)
+
+
+OF_ATTRIBUTES: list[Callable[[Any], object]] = [
+    lambda it: ("a" in it.__dict__, "b" in vars(it)),
+    lambda it: [*vars(it)],
+    lambda it: list(it.__dict__.items()),
+    lambda it: (setattr(it, "w", 2), [*vars(it)]),
+    lambda it: (vars(it).pop("a", None), len(vars(it))),
+]
+
+
+@pytest.mark.parametrize("by", [compile, by_torch])
+@pytest.mark.parametrize("read", OF_ATTRIBUTES)
+def test_names_of_attributes_are_guarded(read: Callable[[Any], object], by: Callable[..., Any]) -> None:
+    """What a program reads of an object's `__dict__` follows its names, which other calls and objects change."""
+    compiled = by(lambda x, it: (x + 1, read(it)))
+    for table in [*TABLES, *reversed(TABLES)]:
+        ours, pythons = SimpleNamespace(**table), SimpleNamespace(**table)
+        assert compiled(torch.ones(2), ours)[1] == read(pythons) and [*vars(ours)] == [*vars(pythons)]
 
 
 def test_torch_still_forgets_keys() -> None:
