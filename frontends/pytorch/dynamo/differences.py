@@ -80,7 +80,7 @@ def difference_before(code: CodeType, transformed: CodeType, *, fullgraph: bool)
     """The same for a coroutine, and for a frame that begins with a graph break: there is no graph before it, and Dynamo
     asks no backend."""
     if code.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
-        return "a coroutine: what Dynamo makes of its code ends the process"
+        return "a coroutine: Dynamo's code for it would crash the process"
     if fullgraph:
         return ""
     begins = any(name.startswith(RESUMED) for name in transformed.co_names)

@@ -405,7 +405,7 @@ OF_TYPES: Final = (torch.can_cast, torch.promote_types, torch.result_type)
 
 REPLACED: Final = (
     (BaseListVariable, sq_contains),
-    # torch guards neither the names in an object's `__dict__` nor those that it lacks
+    # torch guards neither the names in an object's `__dict__` nor those that it lacks; `TORCHS` has the later method
     (DunderDictVariable, install_dict_keys_match_guard),
     (DunderDictVariable, ConstDictVariable.install_dict_contains_guard),
     (ConstDictVariable, install_dict_keys_match_guard),

@@ -14,7 +14,7 @@ import torch
 from torch._dynamo import config
 from torch._dynamo.variables.constant import CONSTANT_VARIABLE_NONE
 
-from frontends.pytorch import compile
+from frontends.pytorch import compile, explain
 from tests.frontends.pytorch.dynamo.calls import did
 
 
@@ -280,6 +280,10 @@ def test_torch_still_forgets_keys() -> None:
     assert bounds(torch.ones(2))[1] == (0, 3, 1)
 
 
+async def doubled(x: torch.Tensor) -> torch.Tensor:
+    return x * 2
+
+
 async def twice(x: torch.Tensor) -> torch.Tensor:
     await asyncio.sleep(0)
     return x * 2
@@ -293,6 +297,8 @@ def test_coroutines_run_as_python(by: Callable[..., Any]) -> None:
         print(end="")
         return asyncio.run(twice(x + 1)) + 1
 
+    compiled = by(doubled)
     for size in (2, 3, 4):
         x = torch.ones(size)
-        assert asyncio.run(by(twice)(x)).equal(x * 2) and by(awaited)(x).equal(x * 4 + 1)
+        assert asyncio.run(compiled(x)).equal(x * 2) and by(awaited)(x).equal(x * 4 + 1)
+    assert "a coroutine" in explain(compiled)
