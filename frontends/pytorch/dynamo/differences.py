@@ -77,10 +77,7 @@ def difference(module: torch.fx.GraphModule, *, fullgraph: bool) -> str:
 
 
 def difference_before(code: CodeType, transformed: CodeType, *, fullgraph: bool) -> str:
-    """The same for a coroutine, and for a frame that begins with a graph break: there is no graph before it, and Dynamo
-    asks no backend."""
-    if code.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
-        return "a coroutine: Dynamo's code for it would crash the process"
+    """The same for a frame that begins with a graph break: there is no graph before it, and Dynamo asks no backend."""
     if fullgraph:
         return ""
     begins = any(name.startswith(RESUMED) for name in transformed.co_names)
@@ -201,11 +198,6 @@ def numpy_values(captured: CapturedFrame) -> Iterator[Origin | None]:
 # ---------------------------------------------------------------------- by code
 
 
-def formats(captured: CapturedFrame) -> Iterator[Origin]:
-    """Calls of `format` with a format."""
-    return captured.global_reads("format", (1,))
-
-
 def dropped_backward(captured: CapturedFrame) -> Iterator[Origin]:
     """Calls of `backward` that the graph lacks: their leaves come from an earlier graph."""
     if not any(node.target is torch.autograd.grad for node in captured.nodes):
@@ -254,10 +246,9 @@ def changed_settings(captured: CapturedFrame) -> Iterator[Origin | None]:
 def missing_attribute(captured: CapturedFrame) -> Iterator[Origin]:
     """An attribute is set by a frame that asks whether there is one, and that a graph break divides: Dynamo ends a
     graph where an attribute of a function is set."""
-    if not captured.breaks or not captured.codes:
-        return iter(())
-    frame = under_way()
-    return missing_attributes(captured.codes[0], {**frame.get("globals", {}), **frame.get("locals", {})})
+    if captured.breaks and captured.codes:
+        frame = under_way()
+        yield from missing_attributes(captured.codes[0], {**frame.get("globals", {}), **frame.get("locals", {})})
 
 
 DIVIDED: Final = (
@@ -289,7 +280,7 @@ DIFFERENCES: Final = (
     Difference("Python's max or min of tensors", "Dynamo gives a new tensor", maximum_of_tensors),
     Difference("an error message that contains a size", "Dynamo writes its symbol", live_symbol),
     Difference("arithmetic on NumPy scalars", "Dynamo gives arrays", numpy_values),
-    Difference("format()", "Dynamo ignores the format", formats),
+    Difference("format()", "Dynamo ignores the format", lambda frame: frame.global_reads("format", (1,))),
     Difference("an OrderedDict whose order is changed", "Dynamo does not guard it", moved_order),
     Difference("backward() of a tensor with a hook", "Dynamo does not call it", hooked_leaf),
     Difference("backward() after a graph break", "Dynamo drops it", dropped_backward),

@@ -20,7 +20,7 @@ import sys
 from typing import Any, Final, NoReturn
 
 from torch._dynamo import config
-from torch._dynamo.exc import TorchDynamoException, TorchRuntimeError, Unsupported, unimplemented
+from torch._dynamo.exc import TorchDynamoException, TorchRuntimeError, Unsupported, UserError, unimplemented
 from torch._dynamo.symbolic_convert import (
     InliningGeneratorInstructionTranslator,
     InliningInstructionTranslator,
@@ -80,6 +80,14 @@ def call_unpacked(self: Any, instruction: Any) -> None:
     CALL(self, instruction)
 
 
+def return_generator(self: Any, instruction: Any) -> None:
+    """The first instruction of a coroutine, which makes it: torch runs the rest, and of a frame its code crashes."""
+    if isinstance(self.output.shape_env, EngineShapeEnv):
+        why = "it would run where it is called"
+        unimplemented(gb_type="a coroutine", context="", explanation=why, hints=["compile what it calls"])
+    GENERATOR(self, instruction)
+
+
 def in_range(self: Any, tx: Any, item: VariableTracker) -> VariableTracker:
     """The truth of `item in self`, for Dynamo's variable of a range: torch gives a number."""
     return VariableTracker.build(tx, bool(self.range_count(item)))
@@ -109,7 +117,11 @@ def run(self: Any) -> None:
     except Exception as error:
         of_program = isinstance(error, TorchRuntimeError)
         is_traced = isinstance(self, InstructionTranslator) and isinstance(self.output.shape_env, EngineShapeEnv)
-        if not is_traced or self.one_graph or self.error_on_graph_break or isinstance(error, LEFT) and not of_program:
+        if not is_traced or self.one_graph or self.error_on_graph_break:
+            raise
+        if isinstance(error, Unsupported | UserError):
+            counters["graph_break"][described(error)] += 1
+        if isinstance(error, LEFT) and not of_program:
             raise
         is_strict = _config.no_data_dependent_graph_break or config.side_effect_replay_policy == "error"
         is_asked = is_strict or "Attempt to trace forbidden callable" in str(error)
@@ -131,6 +143,9 @@ LEFT: Final = (TorchDynamoException, ConstraintViolationError, ShapeError, Index
 """Errors that torch handles, or users see."""
 AS_BEFORE: Final = FrameExecStrategy(FrameAction.DEFAULT, FrameAction.DEFAULT)
 CALL: Final = InstructionTranslatorBase.CALL_FUNCTION_EX
+GENERATOR: Final = InstructionTranslatorBase.RETURN_GENERATOR
+OPERATIONS: Final = {CALL: call_unpacked, GENERATOR: return_generator}
+"""What instructions do, by what torch has for them."""
 TRANSLATORS: Final = InstructionTranslator, InliningInstructionTranslator, InliningGeneratorInstructionTranslator
 DRAWN: Final = user_defined.call_random_fn
 METHOD: Final = misc.RandomVariable.call_method
@@ -146,9 +161,6 @@ REPLACED: Final = (
     (InstructionTranslatorBase, "run", run),
     (builder, "get_static_address_type", get_static_address_type),
     (RangeVariable, "sq_contains", in_range),
-    *[
-        (each, "dispatch_table", [call_unpacked if found is CALL else found for found in each.dispatch_table])
-        for each in TRANSLATORS
-    ],
+    *[(each, "dispatch_table", [OPERATIONS.get(op, op) for op in each.dispatch_table]) for each in TRANSLATORS],
 )
 """The classes and modules of Dynamo's, with the names that are replaced in them."""

@@ -30,16 +30,6 @@ def test_listed_text_of_an_object() -> None:
     assert [compiled(torch.ones(3), table)[1] for table in tables] == [str(tables[0])] * 2
 
 
-async def doubled(x: torch.Tensor) -> torch.Tensor:
-    return x * 2
-
-
-def test_listed_call_of_a_coroutine() -> None:
-    """Torch runs a coroutine that is called: once mended, its line leaves the page."""
-    compiled: Any = compile(lambda x: (x + 1, doubled(x)))
-    assert isinstance(compiled(torch.ones(3))[1], torch.Tensor)
-
-
 def test_listed_type_of_an_iterator() -> None:
     """Torch has the wrong type of `enumerate`: once mended, its line leaves the page."""
     result: Any = compile(lambda x: (type(enumerate([])).__name__, x + 1))(torch.ones(3))

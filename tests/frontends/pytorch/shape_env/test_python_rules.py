@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import collections
+import re
 from collections.abc import Callable, Iterator
 from functools import partial
 from types import SimpleNamespace
@@ -12,9 +13,10 @@ from typing import Any
 import pytest
 import torch
 from torch._dynamo import config
+from torch._dynamo.exc import Unsupported
 from torch._dynamo.variables.constant import CONSTANT_VARIABLE_NONE
 
-from frontends.pytorch import compile, explain
+from frontends.pytorch import compile
 from tests.frontends.pytorch.dynamo.calls import did
 
 
@@ -290,15 +292,31 @@ async def twice(x: torch.Tensor) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("by", [compile, by_torch])
-def test_coroutines_run_as_python(by: Callable[..., Any]) -> None:
-    """The process survives a coroutine, which Dynamo's code for one ends."""
+def test_coroutines_are_made_by_python(by: Callable[..., Any]) -> None:
+    """A coroutine function makes a coroutine, which Python runs: called, compiled, and after a graph break."""
+    called = [
+        lambda x: asyncio.run(doubled(x)),
+        lambda x: asyncio.run(doubled(x + 1)) + 1,
+        lambda x: (print(end=""), asyncio.run(twice(x + 1)))[1],
+    ]
+    for function in called:
+        compiled = by(function)
+        for size in (2, 3, 4):
+            assert compiled(torch.ones(size)).equal(function(torch.ones(size)))
+    assert asyncio.run(by(doubled)(torch.ones(3))).equal(torch.full([3], 2.0))
 
-    def awaited(x: torch.Tensor) -> torch.Tensor:
-        print(end="")
-        return asyncio.run(twice(x + 1)) + 1
 
-    compiled = by(doubled)
-    for size in (2, 3, 4):
-        x = torch.ones(size)
-        assert asyncio.run(compiled(x)).equal(x * 2) and by(awaited)(x).equal(x * 4 + 1)
-    assert "a coroutine" in explain(compiled)
+@pytest.mark.parametrize("function", [doubled, lambda x: asyncio.run(doubled(x + 1))])
+def test_coroutines_are_not_one_graph(function: Callable[..., Any]) -> None:
+    """`fullgraph` refuses a coroutine, which torch alone runs where it is called."""
+    with pytest.raises(Unsupported, match="a coroutine"):
+        compile(function, fullgraph=True)(torch.ones(3))
+    assert torch.compile(lambda x: (x, doubled(x)), backend="eager")(torch.ones(3))[1].equal(torch.full([3], 2.0))
+
+
+def test_the_reason_of_a_frame_without_a_graph() -> None:
+    """A frame that Dynamo leaves to Python is reported with Dynamo's reason and the line."""
+    compiled = compile(doubled)
+    asyncio.run(compiled(torch.ones(3)))
+    [fallback] = compiled.fallbacks
+    assert re.fullmatch(r"Unsupported: a coroutine    \(test_python_rules.py:\d+ in doubled\)", fallback.reason)
