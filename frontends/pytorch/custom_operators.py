@@ -36,11 +36,12 @@ from torch.utils._pytree import tree_leaves, tree_map
 from frontends.pytorch.errors import TraceError
 from frontends.pytorch.graphs.graph import Sizes, conditions_of
 from frontends.pytorch.meta_rules.registry import sizes_of
-from frontends.pytorch.recording.predictions import RULES, TestedEnv, dtype_of, flat, is_list
+from frontends.pytorch.recording.predictions import RULES, dtype_of, flat, is_list
 from frontends.pytorch.shape_env.translation import whole
 from shapes.env import ShapeEnv
 from shapes.rules import Rule
 from shapes.rules.registry import rules
+from shapes.rules.third_party import TestedEnv
 from shapes.symbolic.numbers import SymInt
 
 if TYPE_CHECKING:

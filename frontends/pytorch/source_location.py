@@ -51,7 +51,7 @@ def user_line() -> Origin | None:
     if context is not None:
         stack = TracingContext.extract_stack()
         if stack:
-            frame = stack[-1]
+            frame = next((each for each in reversed(stack) if is_users(each.filename)), stack[-1])
             return Origin(frame.filename, frame.lineno or 0, own_name(frame.name), segment_of(frame))
     return origin()
 

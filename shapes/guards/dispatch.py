@@ -23,7 +23,7 @@ as in `tests={("x", ".dtype"): "float32", ("x", ".ndim"): 3}`.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from copy import deepcopy
 from threading import Lock
 from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar, cast
@@ -288,6 +288,31 @@ def _restored(
     for check, value, tests in entries:
         dispatch.add(check, value, tests=dict[Source, Hashable](tests.items()))
     return dispatch
+
+
+def combined(  # type: ignore[explicit-any]  # an entry in C takes a tuple
+    dispatches: Sequence[Dispatch[Value]], entry: Callable[..., object] | None, *, is_rare: bool
+) -> Callable[[Sequence[object]], Value | None]:
+    """One lookup for inputs of several kinds, by an entry in C before all, which may give NotImplemented.
+
+    Its code is generated now, unless it `is_rare` that something is looked up: where calls run in C.
+    """
+    if len(dispatches) == 1 and entry is None and not is_rare:
+        dispatches[0].lookup(())
+        return dispatches[0].lookup
+
+    def lookup(args: Sequence[object]) -> Value | None:
+        if entry is not None:
+            found = entry(args, {})
+            if found is not NotImplemented:
+                return cast(Value, found)
+        for each in dispatches:
+            value = each.lookup(args)
+            if value is not None:
+                return value
+        return None
+
+    return lookup
 
 
 def _nothing(*arguments: object, **named: object) -> None:

@@ -25,17 +25,10 @@ from types import BuiltinFunctionType, CellType, CodeType, FunctionType, ModuleT
 from typing import Final
 
 import torch
-from torch._dynamo import utils, variables
+from torch._dynamo import variables
 
-from frontends.pytorch.dynamo.captured_frame import (
-    CapturedFrame,
-    calls_with,
-    generators_in,
-    has_state,
-    missing_attributes,
-    texts,
-    under_way,
-)
+from frontends.bytecode import calls_with, generators_in, has_state, missing_attributes, texts
+from frontends.pytorch.dynamo.captured_frame import CapturedFrame, under_way
 from frontends.pytorch.dynamo.direct_calls import GRAPH, RESUMED
 from frontends.pytorch.dynamo.graph_function import frames_of, place_of
 from frontends.pytorch.source_location import is_users
@@ -189,12 +182,6 @@ def maximum_of_tensors(captured: CapturedFrame) -> Iterator[Origin]:
                 yield place
 
 
-def numpy_values(captured: CapturedFrame) -> Iterator[Origin | None]:
-    """NumPy's numbers, which torch's tensors stand for."""
-    kinds = utils.numpy_operator_wrapper, utils.numpy_method_wrapper, utils.numpy_to_tensor_wrapper
-    return (place_of(node) for node in captured.nodes if isinstance(node.target, kinds))
-
-
 # ---------------------------------------------------------------------- by code
 
 
@@ -279,7 +266,6 @@ DIFFERENCES: Final = (
     Difference("a closure of a method of a new object", "Dynamo loses its changes", closure_without_source),
     Difference("Python's max or min of tensors", "Dynamo gives a new tensor", maximum_of_tensors),
     Difference("an error message that contains a size", "Dynamo writes its symbol", live_symbol),
-    Difference("arithmetic on NumPy scalars", "Dynamo gives arrays", numpy_values),
     Difference("format()", "Dynamo ignores the format", lambda frame: frame.global_reads("format", (1,))),
     Difference("an OrderedDict whose order is changed", "Dynamo does not guard it", moved_order),
     Difference("backward() of a tensor with a hook", "Dynamo does not call it", hooked_leaf),

@@ -23,9 +23,8 @@ from frontends.pytorch.errors import TraceError, Unsupported, unsupported
 from frontends.pytorch.meta_rules.registry import made, sizes_of
 from frontends.pytorch.symbolic.metadata import Template
 from frontends.pytorch.symbolic.tensor import Arguments, Function, Keywords, Trace, Traced
-from shapes.env import ShapeEnv
-from shapes.environment.reader import Question
 from shapes.rules import Rule, Shape
+from shapes.rules.third_party import TestedEnv
 
 RESIZED: Final = "tried to directly modify sizes for customized tensor"
 """C++'s message for resizing a tensor with symbolic sizes."""
@@ -170,31 +169,6 @@ def predicted_by(func: torch._ops.OpOverload) -> str:
         code = getattr(rule.function, "__code__", None)
         return f"the shape rule {rule.name}" + (f" ({code.co_filename}:{code.co_firstlineno})" if code else "")
     return "its fake implementation"
-
-
-class TestedEnv:
-    """The trace's environment for third-party rules: their facts about unbacked values become runtime checks."""
-
-    def __init__(self, env: ShapeEnv, operator: str) -> None:
-        self._env = env
-        self._operator = operator
-
-    def __getattr__(self, name: str) -> Any:  # what an environment has
-        return getattr(self._env, name)
-
-    def unbacked(self, name: str | None = None, lo: int | None = None, hi: int | None = None, **options: Any) -> Any:
-        """An unbacked size, so not negative; tighter bounds are checked at run time."""
-        if options.get("kind", "int") != "int":
-            return self._env.unbacked(name, **options)
-        value = self._env.unbacked(name, lo if lo is None else min(lo, 0), **options)
-        if lo is not None and lo > 0:
-            self.postulate(value >= lo)
-        if hi is not None:
-            self.postulate(value <= hi)
-        return value
-
-    def postulate(self, question: Question) -> None:
-        self._env.expect_true(question, f"the shape rule of {self._operator} says so")
 
 
 class DynamicSizes:

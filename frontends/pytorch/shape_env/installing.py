@@ -29,7 +29,7 @@ from torch.fx.experimental.sym_node import SymNode
 from torch.fx.experimental.symbolic_shapes import ShapeEnv as Torchs
 from torch.fx.experimental.symbolic_shapes import uninteresting_files
 
-from frontends.pytorch.shape_env import data_sizes, python_breaks, python_rules, ranks, torch_rules
+from frontends.pytorch.shape_env import data_sizes, numpy_rules, python_breaks, python_rules, ranks, torch_rules
 from frontends.pytorch.shape_env.adapter import EngineShapeEnv
 from frontends.pytorch.shape_env.comparing import Comparison
 from frontends.pytorch.shape_env.marking import TORCHS, Policies
@@ -83,6 +83,7 @@ REPLACED: Final = (
     (BuiltinVariable, "call_function_handler_cache", {}),
     *[(owner, method.__name__, method) for owner, method in python_rules.REPLACED],
     *python_breaks.REPLACED,
+    *numpy_rules.REPLACED,
     *ranks.REPLACED,
     *data_sizes.REPLACED,
     *torch_rules.REPLACED,

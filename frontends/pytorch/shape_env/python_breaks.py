@@ -19,7 +19,7 @@ import logging
 import sys
 from typing import Any, Final, NoReturn
 
-from torch._dynamo import config
+from torch._dynamo import config, symbolic_convert
 from torch._dynamo.exc import TorchDynamoException, TorchRuntimeError, Unsupported, UserError, unimplemented
 from torch._dynamo.symbolic_convert import (
     InliningGeneratorInstructionTranslator,
@@ -30,7 +30,7 @@ from torch._dynamo.symbolic_convert import (
 )
 from torch._dynamo.types import FrameAction, FrameExecStrategy
 from torch._dynamo.utils import counters
-from torch._dynamo.variables import builder, constant, misc, user_defined
+from torch._dynamo.variables import ConstantVariable, UserDefinedObjectVariable, builder, constant, misc, user_defined
 from torch._dynamo.variables.base import VariableTracker
 from torch._dynamo.variables.lists import RangeVariable, TupleVariable
 from torch.fx.experimental import _config
@@ -78,6 +78,21 @@ def call_unpacked(self: Any, instruction: Any) -> None:
     if isinstance(self.stack[place], RangeVariable):
         self.stack[place] = TupleVariable(self.stack[place].unpack_var_sequence(self))
     CALL(self, instruction)
+
+
+class Truth(ConstantVariable):
+    """The truth of an object, on which a jump depends: torch asks the variable itself."""
+
+    def __bool__(self) -> bool:
+        return bool(self.value)
+
+
+def generic_bool(tx: Any, value: VariableTracker) -> VariableTracker:
+    """The truth of an object where the program branches: torch takes any but the simplest for true."""
+    result = BOOL(tx, value)
+    if not isinstance(tx.output.shape_env, EngineShapeEnv) or isinstance(value, UserDefinedObjectVariable):
+        return result
+    return Truth(result.as_python_constant() if result.is_python_constant() else result.evaluate_expr())
 
 
 def return_generator(self: Any, instruction: Any) -> None:
@@ -142,6 +157,7 @@ def run(self: Any) -> None:
 LEFT: Final = (TorchDynamoException, ConstraintViolationError, ShapeError, IndexError)
 """Errors that torch handles, or users see."""
 AS_BEFORE: Final = FrameExecStrategy(FrameAction.DEFAULT, FrameAction.DEFAULT)
+BOOL: Final = symbolic_convert.generic_bool
 CALL: Final = InstructionTranslatorBase.CALL_FUNCTION_EX
 GENERATOR: Final = InstructionTranslatorBase.RETURN_GENERATOR
 OPERATIONS: Final = {CALL: call_unpacked, GENERATOR: return_generator}
@@ -156,6 +172,7 @@ SHARED: Final = [value for name, value in vars(constant).items() if name.startsw
 
 REPLACED: Final = (
     (VariableTracker, "as_python_constant", as_python_constant),
+    (symbolic_convert, "generic_bool", generic_bool),
     (user_defined, "call_random_fn", call_random_fn),
     (misc.RandomVariable, "call_method", call_method),
     (InstructionTranslatorBase, "run", run),

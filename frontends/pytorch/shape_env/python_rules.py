@@ -55,74 +55,14 @@ from torch._dynamo.variables.tensor import TensorVariable
 from torch._guards import GuardSource
 from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 
+from frontends import python_functions as pythons
 from frontends.pytorch.shape_env.adapter import EngineShapeEnv
-
-
-def contains(container: Sequence[object], item: object) -> bool:
-    """Return True if an element is the item or equals it. For the last one it is a value that only the run may know."""
-    for index, each in enumerate(container, 1):
-        is_found = each is item or bool(each == item)
-        if index == len(container) or is_found:
-            return is_found
-    return False
-
-
-def quotient(a: int, b: int) -> tuple[int, int]:
-    """The results of `divmod`."""
-    return a // b, a % b
-
-
-def larger(a: float, b: float) -> float:
-    """The result of `max`: the first one of equals."""
-    return b if b > a else a
-
-
-def smaller(a: float, b: float) -> float:
-    """The result of `min`: the first one of equals."""
-    return b if b < a else a
-
-
-def inverted(number: int) -> int:
-    """The result of `~`."""
-    return -number - 1
-
-
-def remainder_of_power(a: int, b: int, modulus: int) -> int:
-    """The result of `pow(a, b, modulus)`."""
-    return a**b % modulus
+from frontends.pytorch.shape_env.numpy_rules import NumpyNumber
 
 
 def number_of_bytes(tensor: torch.Tensor) -> int:
     """The bytes of a tensor's elements."""
     return tensor.numel() * tensor.element_size()
-
-
-def multiplied(a: Any, b: object) -> object:
-    """The result of `a @ b` by the method of an object."""
-    result = a.__matmul__(b)
-    if result is NotImplemented:
-        raise TypeError("unsupported operand type(s) for @")
-    return result
-
-
-def checked(condition: bool, message: Callable[[], object]) -> None:
-    """The effect of `torch._check`."""
-    if not condition:
-        raise RuntimeError(message())
-
-
-def sort(items: list[object], keys: Sequence[Any], reverse: bool) -> None:
-    """Sort a list by keys; equals keep their order."""
-    sorted_items: list[object] = []
-    sorted_keys: list[Any] = []
-    places = range(len(items))
-    for index in reversed(places) if reverse else places:
-        place = len(sorted_items)
-        while place > 0 and keys[index] < sorted_keys[place - 1]:
-            place -= 1
-        sorted_items.insert(place, items[index])
-        sorted_keys.insert(place, keys[index])
-    items[:] = sorted_items[::-1] if reverse else sorted_items
 
 
 def traced(tx: Any, function: object, *args: VariableTracker) -> VariableTracker:
@@ -176,20 +116,36 @@ def sq_contains(self: Any, tx: Any, item: VariableTracker) -> VariableTracker:
                 explanation="the object may define what it is equal to",
                 hints=[],
             )
-    return traced(tx, contains, self, item)
+    return traced(tx, pythons.contains, self, item)
 
 
 def call_divmod(self: Any, tx: Any, a: VariableTracker, b: VariableTracker) -> VariableTracker:
     """The results of `divmod(a, b)`."""
-    return traced(tx, quotient, a, b) if are_sizes(tx, [a, b]) else TORCHS.call_divmod(self, tx, a, b)
+    return traced(tx, pythons.quotient, a, b) if are_sizes(tx, [a, b]) else TORCHS.call_divmod(self, tx, a, b)
 
 
 def _call_min_max_binary(self: Any, tx: Any, a: Any, b: Any) -> VariableTracker | None:
     """The larger or smaller of two values, for Dynamo's variable of `max` or `min`."""
     values = [a, b]
     if None not in values and are_ordered(tx, values) and {each.python_type() for each in values} == {int, float}:
-        return traced(tx, larger if self.fn is max else smaller, a, b)
+        return traced(tx, pythons.larger if self.fn is max else pythons.smaller, a, b)
     return TORCHS._call_min_max_binary(self, tx, a, b)
+
+
+def choosing(name: str, function: Callable[..., object]) -> Callable[..., VariableTracker | None]:
+    """Dynamo's method for `max` or `min`: torch has none with a key or a default."""
+
+    def call(self: Any, tx: Any, *args: VariableTracker, **kwargs: VariableTracker) -> VariableTracker | None:
+        is_sequence = len(args) == 1
+        known = {"key", "default"} if is_sequence else {"key"}
+        if not isinstance(tx.output.shape_env, EngineShapeEnv) or not kwargs or not kwargs.keys() <= known:
+            return getattr(TORCHS, name)(self, tx, *args, **kwargs)
+        key = kwargs.get("key", ConstantVariable.create(None))
+        default = [kwargs["default"]] if "default" in kwargs else []
+        return traced(tx, function, args[0] if is_sequence else TupleVariable(list(args)), key, *default)
+
+    call.__name__ = name
+    return call
 
 
 def call_method(self: Any, tx: Any, name: str, args: Any, kwargs: dict[str, VariableTracker]) -> VariableTracker:
@@ -210,7 +166,7 @@ def call_method(self: Any, tx: Any, name: str, args: Any, kwargs: dict[str, Vari
             kwargs = {**kwargs, "key": LambdaVariable(lambda item: next(known))}
         if are_ordered(tx, keys):
             is_reversed = VariableTracker.build(tx, reverse is not None and bool(reverse.as_python_constant()))
-            return traced(tx, sort, self, ListVariable(list(keys)), is_reversed)
+            return traced(tx, pythons.sort, self, ListVariable(list(keys)), is_reversed)
     return TORCHS.call_method(self, tx, name, args, kwargs)
 
 
@@ -270,6 +226,7 @@ def _handle_insert_op_in_graph(self: Any, tx: Any, args: list[VariableTracker], 
     """An operator on tensors: where an element's index is a tensor of one integer, its value is a symbol."""
     if self.fn is operator.getitem and isinstance(args[0], TensorVariable) and is_index(tx, args[1]):
         return args[0].call_method(tx, "__getitem__", [args[1].call_method(tx, "item", [], {})], {})
+    args = [each.value if isinstance(each, NumpyNumber) else each for each in args]
     return TORCHS._handle_insert_op_in_graph(self, tx, args, kwargs)
 
 
@@ -303,20 +260,20 @@ def is_index(tx: Any, value: Any) -> bool:
 
 def call_invert(self: Any, tx: Any, number: VariableTracker) -> VariableTracker | None:
     """The result of `~number`."""
-    return traced(tx, inverted, number) if are_sizes(tx, [number]) else None
+    return traced(tx, pythons.inverted, number) if are_sizes(tx, [number]) else None
 
 
 def call_pow(self: Any, tx: Any, a: VariableTracker, b: VariableTracker, *rest: VariableTracker) -> Any:
     """The result of `pow(a, b, modulus)`, where no inverse is asked for."""
     if rest and are_sizes(tx, [a, b, *rest]) and b.is_python_constant() and b.as_python_constant() >= 0:
-        return traced(tx, remainder_of_power, a, b, *rest)
+        return traced(tx, pythons.remainder_of_power, a, b, *rest)
     return None
 
 
 def call_matmul(self: Any, tx: Any, a: VariableTracker, b: VariableTracker) -> VariableTracker | None:
     """The result of `a @ b`, where the class of `a` defines it and `b` is of the same."""
     is_defined = isinstance(a, UserDefinedObjectVariable) and a.python_type() is b.python_type()
-    return traced(tx, multiplied, a, b) if is_defined and hasattr(a.python_type(), "__matmul__") else None
+    return traced(tx, pythons.multiplied, a, b) if is_defined and hasattr(a.python_type(), "__matmul__") else None
 
 
 def call_function(self: Any, tx: Any, args: Sequence[VariableTracker], kwargs: dict[str, Any]) -> VariableTracker:
@@ -327,7 +284,7 @@ def call_function(self: Any, tx: Any, args: Sequence[VariableTracker], kwargs: d
     if is_ours and self.value in SIZED:
         args = [each.call_method(tx, "item", [], {}) if isinstance(each, TensorVariable) else each for each in args]
     if is_plain and self.value is torch._check and reads_sizes(*args):
-        return traced(tx, checked, *args)
+        return traced(tx, pythons.checked, *args)
     if is_plain and self.value in OF_TYPES:
         known = [sample(each) for each in args]
         if None not in known:
@@ -384,6 +341,8 @@ def call_not_(self: Any, tx: Any, value: VariableTracker) -> VariableTracker | N
     """The result of `not value`."""
     if isinstance(value, ConstDictVariable):
         value.install_dict_keys_match_guard()
+    if isinstance(value, NumpyNumber):
+        return self.call_function(tx, [value.bool_impl(tx)], {})
     return TORCHS.call_not_(self, tx, value)
 
 
@@ -415,6 +374,8 @@ REPLACED: Final = (
     (BuiltinVariable, call_not_),
     (BuiltinVariable, call_divmod),
     (BuiltinVariable, _call_min_max_binary),
+    (BuiltinVariable, choosing("call_max", pythons.largest)),
+    (BuiltinVariable, choosing("call_min", pythons.smallest)),
     (ListVariable, call_method),
     (VariableBuilder, wrap_symint),
     (VariableBuilder, wrap_symfloat),

@@ -38,7 +38,7 @@ from frontends.pytorch.variants.arguments import GraphArguments, intercepted, is
 from frontends.pytorch.variants.policy import Policy
 from shapes.errors import UndecidedGuard
 from shapes.guards.arguments import Source
-from shapes.guards.dispatch import Dispatch
+from shapes.guards.dispatch import Dispatch, combined
 
 if TYPE_CHECKING:
     from frontends.pytorch.variants.native import Native
@@ -198,7 +198,8 @@ class CompiledGraph:
             self.native.add(arguments, variant, given, call, check)
             self.entry, found = self.native.entry, self.native.found
         dispatches = [dispatch for _, dispatch in self._kinds.values()]
-        self.lookup = combined(dispatches, found, is_rare=self.entry is not None)
+        lookup = combined(dispatches, found, is_rare=self.entry is not None)
+        self.lookup = lookup
         return call
 
     def _variant(self, args: Sequence[object]) -> Variant:
@@ -214,32 +215,6 @@ class CompiledGraph:
         dynamism = self._dynamism()
         dynamism.is_varying = lambda name, value: False  # type: ignore[method-assign]
         return trace(self.function, args, dynamic=dynamism, gradients=gradients, shared=True)
-
-
-def combined(
-    dispatches: Sequence[Dispatch[Call]],
-    entry: Callable[[Any, dict[str, object]], Any] | None,
-    *,
-    is_rare: bool,
-) -> Callable[[Sequence[object]], Call | None]:
-    """One lookup for inputs of several kinds, by an entry in C before all. Its code is generated now, unless it
-    `is_rare` that something is looked up: where calls run in C."""
-    if len(dispatches) == 1 and entry is None and not is_rare:
-        dispatches[0].lookup(())
-        return dispatches[0].lookup
-
-    def lookup(args: Sequence[object]) -> Call | None:
-        if entry is not None:
-            call = entry(args, {})
-            if call is not NotImplemented:
-                return call
-        for each in dispatches:
-            call = each.lookup(args)
-            if call is not None:
-                return call
-        return None
-
-    return lookup
 
 
 def calling(variant: Variant, run: Run, arguments: GraphArguments) -> Call:

@@ -28,28 +28,13 @@ def one_place_of_a_slice(x, place):
     return x[number : number + 2][1]
 
 
-def an_index_that_is_checked(x, place):
-    number = place.item()
-    torch._check_index(number < 3)
-    return x * number
+def checked(check, *message):
+    def program(x, place):
+        number = place.item()
+        check(number < 3, *message)
+        return x * number
 
-
-def a_value_that_is_checked(x, place):
-    number = place.item()
-    torch._check_value(number < 3, lambda: "too large")
-    return x * number
-
-
-def a_type_that_is_checked(x, place):
-    number = place.item()
-    torch._check_type(number < 3)
-    return x * number
-
-
-def what_is_not_there_yet(x, place):
-    number = place.item()
-    torch._check_not_implemented(number < 3)
-    return x * number
+    return program
 
 
 OF_DATA = {
@@ -66,10 +51,10 @@ OF_DATA = {
     "of many that are found": lambda x, place: (x > 0.5).nonzero()[place.item()],
     "of a size": lambda x, place: x[place.abs().reshape(1).nonzero().shape[0] + 3],
     "one place of a slice": one_place_of_a_slice,
-    "an index that is checked": an_index_that_is_checked,
-    "a value that is checked": a_value_that_is_checked,
-    "a type that is checked": a_type_that_is_checked,
-    "what is not there yet": what_is_not_there_yet,
+    "an index that is checked": checked(torch._check_index),
+    "a value that is checked": checked(torch._check_value, lambda: "too large"),
+    "a type that is checked": checked(torch._check_type),
+    "what is not there yet": checked(torch._check_not_implemented),
     "divided": lambda x, place: x * (10 // place.item()),
     "a remainder": lambda x, place: x * (10 % place.item()),
     "divided exactly": lambda x, place: x * (10 / place.item()),

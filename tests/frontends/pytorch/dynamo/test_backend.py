@@ -8,7 +8,6 @@ import subprocess
 import sys
 from typing import Any
 
-import numpy
 import pytest
 import torch
 
@@ -136,15 +135,6 @@ def test_floats_are_handed_over_as_they_are(
             torch.testing.assert_close(one, other, equal_nan=True)
     assert set(made) <= {-0.5, 1.0, -2.5, 0.0, -1.0} if branches else not made
     assert all(not region.reason for region in regions), [region.reason for region in regions]
-
-
-def test_numbers_of_numpy(regions: list[Graph]) -> None:
-    """Their class is not that of a float: they stay tensors."""
-    compiled = torch.compile(lambda x, scale: x * scale, backend=symshape, dynamic=True)
-    for scale in (numpy.float64(0.5), numpy.float32(0.25), numpy.float64(3.0)):
-        found, expected = compiled(torch.ones(3), scale), torch.ones(3) * scale
-        torch.testing.assert_close(found, expected)
-    assert regions
 
 
 def test_a_backward_between_two_graphs(regions: list[Graph]) -> None:

@@ -11,7 +11,6 @@ from pathlib import Path
 from types import GeneratorType
 from typing import Any
 
-import numpy
 import pytest
 import torch
 from torch._dynamo import config
@@ -188,7 +187,6 @@ REFUSED: dict[str, Callable[[], Made]] = {
     "a generator is returned, or live at a graph break": plain(lambda x: (x + each for each in range(3))),
     "an object's __dict__ is returned, or live at a graph break": attributes,
     "Python's max or min of tensors": plain(lambda x: max(x.sum() - 4, 0.0)),
-    "arithmetic on NumPy scalars": plain(lambda x: (numpy.float64(2) * 3, x + 1)),
     "format()": plain(lambda x: (format(3.14159, ".2f"), x + 1)),
     "an error message that contains a size": plain(lambda x: (repr(ValueError(x.shape[0])), x + 1)),
 }

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import builtins
 import collections
 from collections.abc import Callable
-from types import CodeType
 from typing import Any, NamedTuple
 
 import pytest
 import torch
 
 from frontends.pytorch import compile
-from frontends.pytorch.dynamo.captured_frame import generators_in
 from tests.frontends.pytorch.dynamo.calls import Made, did, plain
 
 no_entries = pytest.fixture(torch._dynamo.reset, autouse=True)
@@ -69,30 +66,6 @@ def test_harmless_forms_are_graphs(name: str) -> None:
     compiled = compile(function, dynamic=True)
     assert did(compiled, state) == expected
     assert compiled.graphs and not compiled.fallbacks
-
-
-def parsed(expression: str) -> CodeType:
-    return builtins.compile(f"def f(x):\n    return {expression}\n", "f.py", "exec").co_consts[0]
-
-
-READERS = {
-    "all(n for n in x)": True,
-    "print(all(n for n in x))": True,
-    "kept.append(n for n in x)": False,
-    "list.append(n for n in x)": False,
-    "list(x)(n for n in x)": False,
-    "max[0](n for n in x)": False,
-    "sum((n for n in x), 1)": False,
-    "set(n for n in x)": False,
-}
-"""Expressions, and whether a builtin reads their generator at once, where a global is named `set`."""
-
-
-@pytest.mark.parametrize("expression", READERS)
-def test_readers_of_generators(expression: str) -> None:
-    """A generator that is given to something with a builtin's name is taken for one that is read to its end."""
-    made = generators_in(parsed(expression), {"set": id})
-    assert (not list(made)) == READERS[expression]
 
 
 class Shared:

@@ -62,6 +62,9 @@ OF_SIZES: dict[str, Callable[[torch.Tensor], object]] = {
     "keys that are counted": lambda x: (lambda seen: [sorted("ba", key=lambda it: seen.append(it) or it), seen])([]),
     "the larger of a size and a float": lambda x: (max(x.shape[0], 4.0), max(3.5, x.shape[0], 1), max(4.0, x.shape[0])),
     "the smaller of a size and a float": lambda x: (min(x.shape[0], 4.0), min([x.shape[0] / 2, 2]), x.shape[0] * 0.5),
+    "the largest by a key": lambda x: (max(x.shape[0], 4, key=lambda n: -n), min([x.shape[0], 4], key=abs)),
+    "the smallest of none": lambda x: (min([n for n in x.shape if n > 3], default=-1), max((), key=len, default=None)),
+    "empty or not": lambda x: [bool(each) if each else "empty" for each in ({}.keys(), range(x.shape[0] - 3))],
     "an inverted size": lambda x: (~x.shape[0], x.nbytes + x.itemsize),
     "a power with a modulus": lambda x: (pow(x.shape[0], 2, 5), pow(-x.shape[0], 3, 5), pow(2, 3, -5)),
     "items by name": lambda x: [name for name, _ in sorted({"b": x, "a": x * 2}.items(), reverse=True)],
@@ -291,32 +294,29 @@ async def twice(x: torch.Tensor) -> torch.Tensor:
     return x * 2
 
 
+COROUTINES: list[Callable[[torch.Tensor], torch.Tensor]] = [
+    lambda x: asyncio.run(doubled(x)),
+    lambda x: asyncio.run(doubled(x + 1)) + 1,
+    lambda x: (print(end=""), asyncio.run(twice(x + 1)))[1],
+]
+
+
 @pytest.mark.parametrize("by", [compile, by_torch])
-def test_coroutines_are_made_by_python(by: Callable[..., Any]) -> None:
-    """A coroutine function makes a coroutine, which Python runs: called, compiled, and after a graph break."""
-    called = [
-        lambda x: asyncio.run(doubled(x)),
-        lambda x: asyncio.run(doubled(x + 1)) + 1,
-        lambda x: (print(end=""), asyncio.run(twice(x + 1)))[1],
-    ]
-    for function in called:
-        compiled = by(function)
-        for size in (2, 3, 4):
-            assert compiled(torch.ones(size)).equal(function(torch.ones(size)))
-    assert asyncio.run(by(doubled)(torch.ones(3))).equal(torch.full([3], 2.0))
+@pytest.mark.parametrize("function", COROUTINES)
+def test_coroutines_are_made_by_python(function: Callable[..., Any], by: Callable[..., Any]) -> None:
+    """A coroutine function makes a coroutine, which Python runs, also after a graph break."""
+    compiled = by(function)
+    for size in (2, 3, 4):
+        assert compiled(torch.ones(size)).equal(function(torch.ones(size)))
 
 
-@pytest.mark.parametrize("function", [doubled, lambda x: asyncio.run(doubled(x + 1))])
-def test_coroutines_are_not_one_graph(function: Callable[..., Any]) -> None:
-    """`fullgraph` refuses a coroutine, which torch alone runs where it is called."""
-    with pytest.raises(Unsupported, match="a coroutine"):
-        compile(function, fullgraph=True)(torch.ones(3))
-    assert torch.compile(lambda x: (x, doubled(x)), backend="eager")(torch.ones(3))[1].equal(torch.full([3], 2.0))
-
-
-def test_the_reason_of_a_frame_without_a_graph() -> None:
-    """A frame that Dynamo leaves to Python is reported with Dynamo's reason and the line."""
+def test_a_coroutine_function_is_not_one_graph() -> None:
+    """A coroutine function that is compiled runs as Python, with the reason; `fullgraph` is an error."""
     compiled = compile(doubled)
-    asyncio.run(compiled(torch.ones(3)))
-    [fallback] = compiled.fallbacks
-    assert re.fullmatch(r"Unsupported: a coroutine    \(test_python_rules.py:\d+ in doubled\)", fallback.reason)
+    assert asyncio.run(compiled(torch.ones(3))).equal(torch.full([3], 2.0))
+    reason = compiled.fallbacks[0].reason
+    assert re.fullmatch(r"Unsupported: a coroutine    \(test_python_rules.py:\d+ in doubled\)", reason)
+    with pytest.raises(Unsupported, match="a coroutine"):
+        compile(doubled, fullgraph=True)(torch.ones(3))
+    taken = torch.compile(lambda x: (x, doubled(x)), backend="eager")(torch.ones(3))[1]
+    assert isinstance(taken, torch.Tensor), "torch makes coroutines by now: `return_generator` goes"
