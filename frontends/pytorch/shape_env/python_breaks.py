@@ -161,7 +161,7 @@ BOOL: Final = symbolic_convert.generic_bool
 CALL: Final = InstructionTranslatorBase.CALL_FUNCTION_EX
 GENERATOR: Final = InstructionTranslatorBase.RETURN_GENERATOR
 OPERATIONS: Final = {CALL: call_unpacked, GENERATOR: return_generator}
-"""What instructions do, by what torch has for them."""
+"""Our functions for instructions, by those of torch."""
 TRANSLATORS: Final = InstructionTranslator, InliningInstructionTranslator, InliningGeneratorInstructionTranslator
 DRAWN: Final = user_defined.call_random_fn
 METHOD: Final = misc.RandomVariable.call_method
