@@ -59,11 +59,11 @@ def rounded_down(number: Number) -> float | None:
     return float(math.floor(number)) if isinstance(number, float) and 0 < number < LIMIT else None
 
 
-def larger(a: Number, b: Number) -> Number | None:
+def maximum(a: Number, b: Number) -> Number | None:
     return max(a, b) if isinstance(a, int) and isinstance(b, int) else None
 
 
-def smaller(a: Number, b: Number) -> Number | None:
+def minimum(a: Number, b: Number) -> Number | None:
     return min(a, b) if isinstance(a, int) and isinstance(b, int) else None
 
 
@@ -87,7 +87,7 @@ def power(a: Number, b: Number) -> Number | None:
     return within(a**b) if isinstance(a, int) and isinstance(b, int) and 0 <= b < 64 else None
 
 
-def quotient(a: Number, b: Number) -> Number | None:
+def floor_quotient(a: Number, b: Number) -> Number | None:
     return a // b if isinstance(a, int) and isinstance(b, int) and b > 0 else None
 
 
@@ -106,6 +106,6 @@ OPERATORS: Final[Mapping[str, Callable[..., object]]] = {
 TABLES: Final[Sequence[Mapping[str, Callable[..., object]]]] = (
     {"prod": product, "sum": total, "mean": mean, "max": max, "min": min},
     {"sqrt": root, "ceil": rounded_up, "floor": rounded_down, "int64": integer, "float64": float},
-    {"maximum": larger, "minimum": smaller, "floor_divide": quotient, "power": power, **OPERATORS},
+    {"maximum": maximum, "minimum": minimum, "floor_divide": floor_quotient, "power": power, **OPERATORS},
 )
 """The functions of a sequence of integers, of a number, and of two, by NumPy's names."""

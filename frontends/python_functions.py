@@ -76,7 +76,7 @@ def remainder_of_power(a: int, b: int, modulus: int) -> int:
     return int(a**b % modulus)
 
 
-def multiplied(a: Any, b: object) -> object:
+def matrix_product(a: Any, b: object) -> object:
     """The result of `a @ b` by the method of an object."""
     result = a.__matmul__(b)
     if result is NotImplemented:

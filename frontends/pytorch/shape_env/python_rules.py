@@ -127,9 +127,15 @@ def call_divmod(self: Any, tx: Any, a: VariableTracker, b: VariableTracker) -> V
 def _call_min_max_binary(self: Any, tx: Any, a: Any, b: Any) -> VariableTracker | None:
     """The larger or smaller of two values, for Dynamo's variable of `max` or `min`."""
     values = [a, b]
-    if None not in values and are_ordered(tx, values) and {each.python_type() for each in values} == {int, float}:
+    is_numpys = any(isinstance(each, NumpyNumber) for each in values)
+    if None not in values and (is_numpys or is_mixed(tx, values)):
         return traced(tx, pythons.larger if self.fn is max else pythons.smaller, a, b)
     return TORCHS._call_min_max_binary(self, tx, a, b)
+
+
+def is_mixed(tx: Any, values: Sequence[VariableTracker]) -> bool:
+    """Return True if values are integers and floats, some of them sizes."""
+    return are_ordered(tx, values) and {each.python_type() for each in values} == {int, float}
 
 
 def choosing(name: str, function: Callable[..., object]) -> Callable[..., VariableTracker | None]:
@@ -273,7 +279,7 @@ def call_pow(self: Any, tx: Any, a: VariableTracker, b: VariableTracker, *rest: 
 def call_matmul(self: Any, tx: Any, a: VariableTracker, b: VariableTracker) -> VariableTracker | None:
     """The result of `a @ b`, where the class of `a` defines it and `b` is of the same."""
     is_defined = isinstance(a, UserDefinedObjectVariable) and a.python_type() is b.python_type()
-    return traced(tx, pythons.multiplied, a, b) if is_defined and hasattr(a.python_type(), "__matmul__") else None
+    return traced(tx, pythons.matrix_product, a, b) if is_defined and hasattr(a.python_type(), "__matmul__") else None
 
 
 def call_function(self: Any, tx: Any, args: Sequence[VariableTracker], kwargs: dict[str, Any]) -> VariableTracker:

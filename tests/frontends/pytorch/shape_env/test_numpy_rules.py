@@ -33,7 +33,7 @@ USES: dict[str, Callable[[Any, torch.Tensor], object]] = {
     "compared": lambda n, x: (n == x.shape[0], x.shape[0] == n, 8 == n, n < 5, n in (3, 8), x.shape[0] in (1, n)),
     "an argument": lambda n, x: (torch.full((2,), n), torch.tensor(n), torch.add(x, x, alpha=n), x.clamp(max=n)),
     "as text": lambda n, x: (str(n), f"{n:.2f}", repr(n)),
-    "a key": lambda n, x: ({8: "eight"}.get(n), sorted([n, 5, 1]), max(n, 4)),
+    "a key": lambda n, x: ({8: "eight"}.get(n), sorted([n, 5, 1]), max(n, 4), min(3, n, x.shape[0])),
 }
 
 
