@@ -135,7 +135,7 @@ def comparing(compare: Callable[..., VariableTracker]) -> Callable[..., Variable
 
 def _wrap(self: Any, value: Any) -> VariableTracker:
     """The variable of an object that the program reads: torch takes a number of NumPy's for a tensor."""
-    if not isinstance(value, np.generic) or not isinstance(self.tx.output.shape_env, EngineShapeEnv):
+    if np is None or not isinstance(value, np.generic) or not isinstance(self.tx.output.shape_env, EngineShapeEnv):
         return WRAP(self, value)
     number = value.item()
     if type(number) not in (int, float):
