@@ -2,15 +2,15 @@
 
     >>> import numpy, torch
     >>> from frontends.pytorch.shape_env import installed
-    >>> with installed():
+    >>> with installed(), torch._dynamo.config.patch(trace_numpy=False):
     ...     flat = lambda x: (x.reshape(int(numpy.prod(x.shape))), numpy.prod(x.shape))
     ...     f = torch.compile(flat, backend="eager", dynamic=True, fullgraph=True)
     ...     f(torch.ones(2, 3))[1], f(torch.ones(4, 5))[1]
     (np.int64(6), np.int64(20))
 
-Torch leaves a graph for NumPy, or takes its numbers for tensors. Here a number is a size with the type that NumPy has
-for it: `int`, `float`, an operator of a tensor or torch's operators get the size, and Python gets the number. Anything
-else that is done with it is a graph break.
+Torch leaves a graph for NumPy, or takes its numbers for tensors, as it does with arrays where it traces these. Here a
+number is a size with the type that NumPy has for it: `int`, `float`, an operator of a tensor or torch's operators get
+the size, and Python gets the number. Anything else that is done with it is a graph break.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from torch._dynamo import utils
+from torch._dynamo import config, utils
 from torch._dynamo.bytecode_transformation import create_call_function
 from torch._dynamo.exc import unimplemented
 from torch._dynamo.guards import GuardBuilder, install_guard
@@ -70,6 +70,11 @@ def unknown(*args: object) -> Any:
     unimplemented(gb_type="a number of NumPy's", context="", explanation="NumPy computes", hints=["int(number)"])
 
 
+def is_active(tx: Any) -> bool:
+    """Return True in an environment of ours, where torch does not take arrays for tensors."""
+    return isinstance(tx.output.shape_env, EngineShapeEnv) and not config.trace_numpy
+
+
 def value_of(number: VariableTracker) -> VariableTracker:
     """The value of a number of NumPy's that computes as one of Python's does; anything else itself."""
     return number.value if isinstance(number, NumpyNumber) and number.kind in (np.int64, np.float64) else number
@@ -100,7 +105,7 @@ def call_function(self: Any, tx: Any, args: Sequence[VariableTracker], kwargs: d
     """A call of NumPy's."""
     function, found = self.value, None
     args = [value_of(each) for each in args]
-    if isinstance(tx.output.shape_env, EngineShapeEnv) and not kwargs:
+    if is_active(tx) and not kwargs:
         formula, count = FORMULAS.get(function, (None, -1))
         if all(each.is_python_constant() for each in args):
             found = of_constants(function, args) if formula or isinstance(function, np.ufunc) else None
@@ -135,7 +140,7 @@ def comparing(compare: Callable[..., VariableTracker]) -> Callable[..., Variable
 
 def _wrap(self: Any, value: Any) -> VariableTracker:
     """The variable of an object that the program reads: torch takes a number of NumPy's for a tensor."""
-    if np is None or not isinstance(value, np.generic) or not isinstance(self.tx.output.shape_env, EngineShapeEnv):
+    if np is None or not isinstance(value, np.generic) or not is_active(self.tx):
         return WRAP(self, value)
     number = value.item()
     if type(number) not in (int, float):
