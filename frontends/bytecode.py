@@ -16,7 +16,7 @@ import functools
 import inspect
 import itertools
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
+from types import CodeType
 from typing import Final
 
 from shapes.origin import Origin
@@ -28,8 +28,6 @@ STORES: Final = ("STORE_FAST", "STORE_DEREF", "STORE_GLOBAL", "STORE_FAST_LOAD_F
 CALLS: Final = ("CALL", "CALL_KW", "CALL_FUNCTION_EX")
 AT_ONCE: Final = frozenset(("all", "any", "dict", "frozenset", "list", "max", "min", "set", "sorted", "sum", "tuple"))
 """Builtins that read an iterator, and keep none."""
-UNSEEN: Final = (BuiltinFunctionType, FunctionType, MethodType, ModuleType, functools.partial, type)
-"""Objects whose missing attributes Dynamo does not guard."""
 ENDS: Final = ("JUMP_FORWARD", "RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE")
 """Instructions that none follows."""
 Start = tuple[int, int]
@@ -38,7 +36,7 @@ Start = tuple[int, int]
 
 @functools.lru_cache(maxsize=4096)
 def instructions(code: CodeType) -> Sequence[dis.Instruction]:
-    """The instructions of a code object that may run: Dynamo's rest of a function begins with a jump over its start."""
+    """The instructions of a code object that may run: not those behind a jump to which none jumps."""
     found, runs = [], True
     for each in dis.get_instructions(code):
         runs = runs or each.is_jump_target
@@ -69,6 +67,8 @@ def started(instruction: dis.Instruction) -> Start:
 def reads(
     code: CodeType, kinds: Sequence[str], name: str, harmless: Collection[int] = (), before: Start | None = None
 ) -> Iterator[Origin]:
+    """The places that read a name by instructions of these kinds, but for calls with a harmless number of arguments and
+    what comes behind a line and column."""
     if name in code.co_names:
         for each in instructions(code):
             if each.opname in kinds and each.argval == name and (before is None or started(each) < before):
@@ -84,16 +84,16 @@ def calls_with(code: CodeType, name: str, value: object) -> Iterator[Origin]:
                 yield Origin.of_instruction(code, each.offset)
 
 
-def missing_attributes(code: CodeType, known: Mapping[str, object]) -> Iterator[Origin]:
-    """The places that set an attribute for which the code asks by its name; not of an object whose attributes Dynamo
-    sees, given what variables hold."""
+def missing_attributes(code: CodeType, known: Mapping[str, object], kinds: tuple[type, ...]) -> Iterator[Origin]:
+    """The places that set an attribute that the code also looks up by `getattr` or `hasattr`, unless a variable that is
+    `known` holds an object of other kinds than these."""
     if "getattr" in code.co_names or "hasattr" in code.co_names:
         stored = [each.argval for each in instructions(code) if each.opname in STORES]
         bound = {name for names in stored for name in (names if isinstance(names, tuple) else (names,))}
         for before, each in itertools.pairwise(instructions(code)):
             if each.opname == "STORE_ATTR" and each.argval in code.co_consts:
                 held = known.get(before.argval) if before.opname in VARIABLES and before.argval not in bound else None
-                if held is None or isinstance(held, UNSEEN):
+                if held is None or isinstance(held, kinds):
                     yield Origin.of_instruction(code, each.offset)
 
 

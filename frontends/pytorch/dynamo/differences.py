@@ -16,12 +16,13 @@ Differences that are not refused are listed in docs/differences.md.
 from __future__ import annotations
 
 import collections
+import functools
 import gc
 import inspect
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from types import BuiltinFunctionType, CellType, CodeType, FunctionType, ModuleType
+from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Final
 
 import torch
@@ -40,6 +41,8 @@ SYMBOL: Final = re.compile(r"\b(s|u|z|zf|zuf)\d+\b")
 """Names of torch's symbols in a text."""
 SETTERS: Final = (torch.set_default_dtype, torch.set_default_tensor_type, torch.set_default_device)
 AUTOCAST: Final = ("set_autocast_enabled", "set_autocast_cache_enabled", "set_autocast_dtype")
+UNSEEN: Final = (BuiltinFunctionType, FunctionType, MethodType, ModuleType, functools.partial, type)
+"""Objects whose missing attributes Dynamo does not guard."""
 UNCHANGING: Final = (FunctionType, type, ModuleType, BuiltinFunctionType, torch.dtype)
 
 
@@ -235,7 +238,8 @@ def missing_attribute(captured: CapturedFrame) -> Iterator[Origin]:
     graph where an attribute of a function is set."""
     if captured.breaks and captured.codes:
         frame = under_way()
-        yield from missing_attributes(captured.codes[0], {**frame.get("globals", {}), **frame.get("locals", {})})
+        known = {**frame.get("globals", {}), **frame.get("locals", {})}
+        yield from missing_attributes(captured.codes[0], known, UNSEEN)
 
 
 DIVIDED: Final = (

@@ -31,12 +31,12 @@ from torch._dynamo.variables.builder import VariableBuilder
 from torch._dynamo.variables.lists import BaseListVariable
 from torch._dynamo.variables.misc import NumpyVariable
 
-from frontends.numpy_numbers import OPERATORS, TABLES, compared
+from frontends.numpy_scalars import OPERATORS, TABLES, compared
 from frontends.pytorch.shape_env.adapter import EngineShapeEnv
 
 
-class NumpyNumber(VariableTracker):
-    """A number of NumPy's in a frame: its value as a number of Python's, and its type."""
+class NumpyScalar(VariableTracker):
+    """Dynamo's variable of a NumPy scalar: its value as a number of Python's, and its type."""
 
     def __init__(self, value: VariableTracker, kind: type, **options: Any) -> None:
         super().__init__(**options)
@@ -47,8 +47,8 @@ class NumpyNumber(VariableTracker):
         return self.kind
 
     def as_proxy(self) -> Any:
-        """The value for torch's operators, for which an integer of NumPy's is one of Python's."""
-        return self.value.as_proxy() if self.kind is np.int64 else unknown()
+        """The value for torch's operators, for which an `int64` is an `int`."""
+        return self.value.as_proxy() if self.kind is np.int64 else break_graph()
 
     def bool_impl(self, tx: Any) -> VariableTracker:
         return VariableTracker.build(tx, bool).call_function(tx, [self.value], {})
@@ -65,9 +65,9 @@ class NumpyNumber(VariableTracker):
         codegen.extend_output(create_call_function(1, False))
 
 
-def unknown(*args: object) -> Any:
-    """End a graph where the program does something else with a number of NumPy's."""
-    unimplemented(gb_type="a number of NumPy's", context="", explanation="NumPy computes", hints=["int(number)"])
+def break_graph(*args: object) -> Any:
+    """Break the graph where the program does something else with a NumPy scalar."""
+    unimplemented(gb_type="a NumPy scalar", context="", explanation="NumPy computes", hints=["int(number)"])
 
 
 def is_active(tx: Any) -> bool:
@@ -76,29 +76,29 @@ def is_active(tx: Any) -> bool:
 
 
 def value_of(number: VariableTracker) -> VariableTracker:
-    """The value of a number of NumPy's that computes as one of Python's does; anything else itself."""
-    return number.value if isinstance(number, NumpyNumber) and number.kind in (np.int64, np.float64) else number
+    """The value of an `int64` or a `float64`, which compute as Python's numbers do; anything else itself."""
+    return number.value if isinstance(number, NumpyScalar) and number.kind in (np.int64, np.float64) else number
 
 
 def operation(formula: Callable[[Any, Any], object]) -> Callable[..., VariableTracker]:
-    """An operator of Dynamo's variable of a number of NumPy's."""
+    """A method of Dynamo's for an arithmetic operator."""
 
-    def computed(self: NumpyNumber, tx: Any, other: Any, reverse: bool = False) -> VariableTracker:
+    def computed(self: NumpyScalar, tx: Any, other: Any, reverse: bool = False) -> VariableTracker:
         values = (other, self) if reverse else (self, other)
-        return result_of(tx, formula, [value_of(each) for each in values]) or unknown()
+        return result_of(tx, formula, [value_of(each) for each in values]) or break_graph()
 
     return computed
 
 
-def result_of(tx: Any, formula: Any, args: Sequence[VariableTracker], *more: VariableTracker) -> NumpyNumber | None:
-    """A number of NumPy's that a formula computes of Python's numbers; None where it does not hold for them."""
+def result_of(tx: Any, formula: Any, args: Sequence[VariableTracker], *more: VariableTracker) -> NumpyScalar | None:
+    """The NumPy scalar that a formula computes of Python's numbers; None where it does not hold for them."""
     values = args[0].items if isinstance(args[0], BaseListVariable) else args
     if not values or not all(isinstance(each, SymNodeVariable) or each.is_python_constant() for each in values):
         return None
     if not {each.python_type() for each in values} <= ({int, float} if values is args else {int}):
         return None
     value = VariableTracker.build(tx, formula).call_function(tx, [*args, *more], {})
-    return None if value.is_constant_none() else NumpyNumber(value, KINDS[value.python_type()])
+    return None if value.is_constant_none() else NumpyScalar(value, KINDS[value.python_type()])
 
 
 def call_function(self: Any, tx: Any, args: Sequence[VariableTracker], kwargs: dict[str, Any]) -> VariableTracker:
@@ -117,47 +117,47 @@ def call_function(self: Any, tx: Any, args: Sequence[VariableTracker], kwargs: d
 def _find_binop_handler(op: Any, a: type[VariableTracker], b: type[VariableTracker]) -> Any:
     """Dynamo's functions for an operator of variables of two classes."""
     found = FIND(op, a, b)
-    if not found or NumpyNumber not in (a, b) or op in (operator.is_, operator.is_not):
+    if not found or NumpyScalar not in (a, b) or op in (operator.is_, operator.is_not):
         return found
-    return [functools.partial(compared_by, op) if op in COMPARISONS.values() else unknown]
+    return [functools.partial(compared_by, op) if op in COMPARISONS.values() else break_graph]
 
 
 def compared_by(op: Any, tx: Any, a: VariableTracker, b: VariableTracker) -> VariableTracker:
     """A comparison of two numbers, one of them of NumPy's."""
     found = result_of(tx, compared, [value_of(a), value_of(b)], VariableTracker.build(tx, op))
-    return found or unknown()
+    return found or break_graph()
 
 
 def comparing(compare: Callable[..., VariableTracker]) -> Callable[..., VariableTracker]:
-    """The method of Dynamo's for a comparison, which of a number of NumPy's is NumPy's."""
+    """Dynamo's method for a comparison: with a NumPy scalar it is NumPy's."""
 
     def richcompare_impl(self: Any, tx: Any, other: VariableTracker, op: str) -> VariableTracker:
-        is_numpys = isinstance(self, NumpyNumber) or isinstance(other, NumpyNumber)
-        return compared_by(COMPARISONS[op], tx, self, other) if is_numpys else compare(self, tx, other, op)
+        is_scalar = isinstance(self, NumpyScalar) or isinstance(other, NumpyScalar)
+        return compared_by(COMPARISONS[op], tx, self, other) if is_scalar else compare(self, tx, other, op)
 
     return richcompare_impl
 
 
 def _wrap(self: Any, value: Any) -> VariableTracker:
-    """The variable of an object that the program reads: torch takes a number of NumPy's for a tensor."""
+    """The variable of an object that the program reads: torch takes a NumPy scalar for a tensor."""
     if np is None or not isinstance(value, np.generic) or not is_active(self.tx):
         return WRAP(self, value)
     number = value.item()
     if type(number) not in (int, float):
-        return unknown()
+        return break_graph()
     install_guard(self.source.make_guard(GuardBuilder.TYPE_MATCH))
     read = VariableBuilder(self.tx, CallMethodItemSource(self.source))(number)
-    return NumpyNumber(read.realize(), type(value), source=self.source)
+    return NumpyScalar(read.realize(), type(value), source=self.source)
 
 
 def reconstruct(self: Any, codegen: Any) -> None:
-    """The code that reads the value of a number of NumPy's."""
+    """The code that reads the value of a NumPy scalar."""
     codegen(self.base)
     codegen.load_method("item")
     codegen.call_method(0)
 
 
-def of_constants(function: Any, args: Sequence[VariableTracker]) -> NumpyNumber | None:
+def of_constants(function: Any, args: Sequence[VariableTracker]) -> NumpyScalar | None:
     """The number that a function computes of constants, if it does without a warning."""
     try:
         with np.errstate(all="raise"):
@@ -165,7 +165,7 @@ def of_constants(function: Any, args: Sequence[VariableTracker]) -> NumpyNumber 
     except (ArithmeticError, TypeError, ValueError):
         return None
     known = type(result) in KINDS.values()
-    return NumpyNumber(ConstantVariable.create(result.item()), type(result)) if known else None
+    return NumpyScalar(ConstantVariable.create(result.item()), type(result)) if known else None
 
 
 np: Any = utils.np
@@ -179,7 +179,7 @@ FORMULAS: Final[dict[Any, tuple[Any, int]]] = {
     for count, table in enumerate(TABLES if np is not None else ())
     for name, formula in table.items()
 }
-COMPARED: Final = ConstantVariable, SymNodeVariable, NumpyNumber
+COMPARED: Final = ConstantVariable, SymNodeVariable, NumpyScalar
 REPLACED: Final = (
     (NumpyVariable, "call_function", call_function),
     (VariableBuilder, "_wrap", _wrap),
@@ -189,6 +189,6 @@ REPLACED: Final = (
 )
 """The classes of Dynamo's, with the names that are replaced in them."""
 for slot in dir(VariableTracker):
-    if slot.startswith("nb_") and slot not in vars(NumpyNumber):
+    if slot.startswith("nb_") and slot not in vars(NumpyScalar):
         computes = OPERATORS.get(slot.removeprefix("nb_").removesuffix("_impl"))
-        setattr(NumpyNumber, slot, unknown if computes is None else operation(computes))
+        setattr(NumpyScalar, slot, break_graph if computes is None else operation(computes))

@@ -57,7 +57,7 @@ from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 
 from frontends import python_functions as pythons
 from frontends.pytorch.shape_env.adapter import EngineShapeEnv
-from frontends.pytorch.shape_env.numpy_rules import NumpyNumber
+from frontends.pytorch.shape_env.numpy_rules import NumpyScalar
 
 
 def number_of_bytes(tensor: torch.Tensor) -> int:
@@ -127,8 +127,8 @@ def call_divmod(self: Any, tx: Any, a: VariableTracker, b: VariableTracker) -> V
 def _call_min_max_binary(self: Any, tx: Any, a: Any, b: Any) -> VariableTracker | None:
     """The larger or smaller of two values, for Dynamo's variable of `max` or `min`."""
     values = [a, b]
-    is_numpys = any(isinstance(each, NumpyNumber) for each in values)
-    if None not in values and (is_numpys or is_mixed(tx, values)):
+    is_scalar = any(isinstance(each, NumpyScalar) for each in values)
+    if None not in values and (is_scalar or is_mixed(tx, values)):
         return traced(tx, pythons.larger if self.fn is max else pythons.smaller, a, b)
     return TORCHS._call_min_max_binary(self, tx, a, b)
 
@@ -232,7 +232,7 @@ def _handle_insert_op_in_graph(self: Any, tx: Any, args: list[VariableTracker], 
     """An operator on tensors: where an element's index is a tensor of one integer, its value is a symbol."""
     if self.fn is operator.getitem and isinstance(args[0], TensorVariable) and is_index(tx, args[1]):
         return args[0].call_method(tx, "__getitem__", [args[1].call_method(tx, "item", [], {})], {})
-    args = [each.value if isinstance(each, NumpyNumber) else each for each in args]
+    args = [each.value if isinstance(each, NumpyScalar) else each for each in args]
     return TORCHS._handle_insert_op_in_graph(self, tx, args, kwargs)
 
 
@@ -347,7 +347,7 @@ def call_not_(self: Any, tx: Any, value: VariableTracker) -> VariableTracker | N
     """The result of `not value`."""
     if isinstance(value, ConstDictVariable):
         value.install_dict_keys_match_guard()
-    if isinstance(value, NumpyNumber):
+    if isinstance(value, NumpyScalar):
         return self.call_function(tx, [value.bool_impl(tx)], {})
     return TORCHS.call_not_(self, tx, value)
 

@@ -33,7 +33,6 @@ def checked(check, *message):
         number = place.item()
         check(number < 3, *message)
         return x * number
-
     return program
 
 

@@ -45,9 +45,8 @@ def shown(value: object) -> str:
 
 @pytest.mark.parametrize("use", USES)
 @pytest.mark.parametrize("name", NUMBERS)
-@pytest.mark.filterwarnings("ignore:.*encountered in:RuntimeWarning")
-def test_numbers_of_numpy_are_those_of_python(name: str, use: str) -> None:
-    """A number that NumPy computes of sizes, or that is passed, is in all that is made of it what it is in Python."""
+def test_numpy_scalars_are_those_of_python(name: str, use: str) -> None:
+    """A NumPy scalar that is computed of sizes, or passed, is in all that is made of it what it is in Python."""
 
     def step(x: torch.Tensor, n: Any) -> object:
         return x + 1, USES[use](NUMBERS[name](x, n), x)
@@ -61,7 +60,7 @@ def test_numbers_of_numpy_are_those_of_python(name: str, use: str) -> None:
 
 @pytest.mark.parametrize("name", list(NUMBERS)[:5])
 @pytest.mark.parametrize("use", list(USES)[:3])
-def test_numbers_of_numpy_are_part_of_a_graph(name: str, use: str) -> None:
+def test_numpy_scalars_are_part_of_a_graph(name: str, use: str) -> None:
     """NumPy's functions of sizes end no graph."""
     compile(lambda x: (x + 1, USES[use](NUMBERS[name](x, 0), x)), dynamic=True, fullgraph=True)(torch.ones(3, 2))
 

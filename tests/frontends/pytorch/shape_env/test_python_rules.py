@@ -278,11 +278,13 @@ def test_names_of_attributes_are_guarded(read: Callable[[Any], object], by: Call
 
 
 def test_torch_still_forgets_keys() -> None:
-    """Torch reads the keys of the first call, and a range's bounds: once mended, these rules can go."""
+    """Torch reads the keys of the first call, a range's bounds, and no truth: once mended, these rules can go."""
     keys = torch.compile(lambda x, table: (x + 1, [*table]), backend="eager")
     assert [keys(torch.ones(2), table)[1] for table in TABLES[1:3]] == [["b", "a"], ["b", "a"]]
     bounds = torch.compile(lambda x: (x + 1, (lambda *given: given)(*range(3))), backend="eager")
     assert bounds(torch.ones(2))[1] == (0, 3, 1)
+    truth = torch.compile(lambda x: (x + 1, "some" if {}.keys() else "none"), backend="eager")
+    assert truth(torch.ones(2))[1] == "some"
 
 
 async def doubled(x: torch.Tensor) -> torch.Tensor:

@@ -1,7 +1,7 @@
 """NumPy's functions of numbers, in Python that a tracer follows: their results for Python's integers and floats.
 
     >>> import numpy
-    >>> from frontends.numpy_numbers import product, divided
+    >>> from frontends.numpy_scalars import product, divided
     >>> product((2, 3, 4)), numpy.prod((2, 3, 4))
     (24, np.int64(24))
     >>> divided(1, 3), product((2**40, 2**40))
