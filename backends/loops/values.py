@@ -91,6 +91,10 @@ class Value:
         is_exact = dtype not in HALVES or self.dtype in (dtype, "bool", "uint8", "int8")
         return made if is_exact else made.apply(f"round_{dtype}")
 
+    def as_stored(self) -> Value:
+        """Round to a value that memory of this dtype holds, as a half is computed with as float32."""
+        return self.apply(f"round_{self.dtype}") if self.dtype in HALVES and not self.memory else self
+
     def computed(self) -> Value:
         """Convert to the dtype of computation."""
         return self.cast(computed_as(self.dtype))

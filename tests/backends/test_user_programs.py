@@ -125,6 +125,55 @@ def test_casts_to_halves_are_rounded(half):
         assert torch.equal(found, expected)
 
 
+@pytest.mark.parametrize("half", [torch.float16, torch.bfloat16])
+def test_halves_are_rounded_where_results_jump(half):
+    """A comparison, a remainder or an index takes a number or a sum that a half cannot hold for another value."""
+
+    def program(x, n, m, p):
+        of_numbers = x == 0.1, x >= 3.3, x < n, torch.where(x > m, x, 7.0), x == torch.full((), n)
+        of_sums = x + 0.25 != x + x * 0.5, (x + 200).argmax(0), (x - 300).min(0).indices
+        return *of_numbers, *of_sums, x % n, n % x, torch.fmod(x, p), x // n, x**p, torch.pow(n, x), torch.atan2(x, p)
+
+    compiled = compile(program, backend="cpu", dynamic=True)
+    torch.manual_seed(0)
+    for n, m, p in ((1.2345678, 2049, -4.0036), (0.7071067, 3, 0.2584), (0.1, 0, 1.7)):
+        x = torch.tensor([n, m, 0.1, 3.3, 0.25, 1e3, *torch.randn(99).tolist()]).to(half)
+        given = x, n, m, torch.tensor(p, dtype=torch.float64)
+        for found, expected in zip(compiled(*given), program(*given)):
+            torch.testing.assert_close(found, expected, rtol=1e-2, atol=1e-3, equal_nan=True)
+    assert len(compiled.variants) <= 2 and not compiled.breaks
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float16, torch.int64])
+def test_a_number_is_copied_into_a_tensor(dtype):
+    """A number of the run makes no kernel, or an axis of one element has another stride than eager's."""
+
+    def program(x, value):
+        return x.clone().copy_(value)
+
+    for value in (2.3, 3, True):
+        compiled = compile(program, backend="cpu", dynamic=True)
+        for sizes in ((5, 4), (3, 4), (1, 1), (1,)):
+            x = torch.zeros(sizes, dtype=dtype)
+            found, expected = compiled(x, value), program(x, value)
+            assert torch.equal(found, expected) and found.stride() == expected.stride()
+        assert not compiled.fallbacks
+
+
+def test_a_filling_that_overflows_is_an_error():
+    """A number that a narrow integer cannot hold fills it with another one."""
+
+    def program(x, value):
+        return x.masked_fill(x > 1, value)
+
+    compiled = compile(program, backend="cpu", dynamic=True)
+    x = torch.arange(4, dtype=torch.uint8)
+    for value in (torch.tensor(7.5), torch.tensor(9), torch.tensor(5, dtype=torch.uint8)):
+        assert torch.equal(compiled(x, value), program(x, value))
+    with pytest.raises(RuntimeError, match="overflow"):
+        compiled(x, torch.tensor(-1.5))
+
+
 def test_a_graph_of_parameters_run_with_gradients_on():
     """A graph that was traced with its gradients stops where an operator writes to memory of the kernels."""
     weight = torch.nn.Parameter(torch.randn(6, 6))

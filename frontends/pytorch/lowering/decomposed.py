@@ -46,7 +46,7 @@ NAMES: Final = (
     # elementwise
     "addcdiv", "addcmul", "clamp_max", "clamp_max.Tensor", "clamp_min", "clamp_min.Tensor", "deg2rad", "isinf",
     "isneginf", "isposinf", "lerp.Scalar", "lerp.Tensor", "logaddexp", "logaddexp2", "logit", "masked_fill.Scalar",
-    "masked_fill.Tensor", "nan_to_num", "rad2deg", "rsub.Scalar", "rsub.Tensor", "xlogy.Scalar_Other",
+    "nan_to_num", "rad2deg", "rsub.Scalar", "rsub.Tensor", "xlogy.Scalar_Other",
     "xlogy.Scalar_Self", "xlogy.Tensor",
     # reductions
     "aminmax", "count_nonzero", "count_nonzero.dim_IntList", "logsumexp", "linalg_vector_norm", "nansum", "norm.Scalar",

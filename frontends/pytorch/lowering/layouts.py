@@ -26,10 +26,7 @@ MOST_WEIGHTS: Final = 1 << 17
 """Reordering more weights than this for channels-last takes longer than reordering the image."""
 FEW: Final = 32
 """A convolution with fewer products for each element does not justify a copy of its image."""
-CONVOLUTIONS: Final = {
-    aten.convolution.default: (0,),
-    aten.convolution_backward.default: (1, 0),
-}
+CONVOLUTIONS: Final = {aten.convolution.default: (0,), aten.convolution_backward.default: (1, 0)}
 """The arguments of a convolution that are images, its input first; the weights follow them."""
 FOLLOWING: Final = {
     aten.max_pool2d_with_indices.default: (0,),

@@ -97,9 +97,7 @@ def native_group_norm_backward(
     normalized = (x - mean) * deviation
     total, along = grad.sum(groups.space), (grad * normalized).sum(groups.space)
     factor = None if weight is None else weight.cast(x.dtype)
-    average, slope = [
-        groups.shown(groups.mean(each if factor is None else each * factor)) for each in (total, along)
-    ]
+    average, slope = [groups.shown(groups.mean(each if factor is None else each * factor)) for each in (total, along)]
     grad = scaled(grad, None if factor is None else factor.along(1, x.rank), None)
     gradients = (grad - average - normalized * slope) * deviation, along.sum((0,)), total.sum((0,))
     return [gradient if is_wanted else None for gradient, is_wanted in zip(gradients, wanted)]

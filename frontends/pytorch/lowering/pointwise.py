@@ -24,8 +24,6 @@ FLOAT_FUNCTIONS: Final = (
 """Float functions, which convert integers to floats; the loops' operations have torch's names."""
 ROUNDINGS: Final = ("floor", "ceil", "trunc", "round")
 COMPARISONS: Final = ("eq", "ne", "lt", "le", "gt", "ge")
-
-
 LOGIC: Final = {"and": "bitand", "or": "bitor", "xor": "bitxor"}
 
 
@@ -42,7 +40,8 @@ def rounding(at: Site, x: Value) -> Value:
 @lowering(*[getattr(getattr(aten, name), of) for name in COMPARISONS for of in ("Tensor", "Scalar")])
 def comparison(at: Site, x: Value, y: Argument) -> Value:
     dtype = _promoted(x, y)
-    return at.operand(x, dtype).apply(at.name, at.operand(y, dtype))
+    # as by torch, which rounds each result and number
+    return at.operand(x, dtype).as_stored().apply(at.name, at.operand(y, dtype).as_stored())
 
 
 def _promoted(*operands: Argument) -> str:
@@ -116,7 +115,9 @@ def _division(at: Site, x: Argument, y: Argument, operation: str) -> Value:
     is_safe = isinstance(y, Expr) and at.is_nonnegative(y - 1) or type(y) is int and y not in (0, -1)
     if at.dtype == "bool" or not (is_float(at.dtype) or is_safe):
         raise Declined
-    return at.operand(x).apply(operation, at.operand(y))
+    # torch does not round a number by which it divides and rounds down
+    divisor = at.operand(y) if operation == "floordiv" else at.operand(y).as_stored()
+    return at.operand(x).as_stored().apply(operation, divisor)
 
 
 FORMULAS: Final[Mapping[object, Callable[[Value], Value]]] = {
@@ -165,7 +166,7 @@ POWERS: Final = {
 def of_floats(at: Site, x: Argument, y: Argument) -> Value:
     if not is_float(at.dtype):
         raise Declined
-    return at.operand(x).apply(at.name, at.operand(y))
+    return at.operand(x).as_stored().apply(at.name, at.operand(y).as_stored())
 
 
 WHOLE: Final = {"fmin": "minimum", "fmax": "maximum"}
@@ -213,6 +214,14 @@ def where(at: Site, condition: Value, yes: Argument, no: Argument) -> Value:
     return at.operand(condition, "bool").select(at.operand(yes), at.operand(no))
 
 
+@lowering(aten.masked_fill.Tensor)
+def filled(at: Site, x: Value, mask: Value, value: Value) -> Value:
+    if value.dtype != at.dtype and at.dtype != "bool" and not is_float(at.dtype):
+        # the operator refuses a value that overflows
+        raise Declined
+    return at.operand(mask, "bool").select(at.operand(value), at.operand(x))
+
+
 @lowering(aten.clamp.default, aten.clamp.Tensor)
 def clamp(at: Site, x: Value, low: Argument | None = None, high: Argument | None = None) -> Value:
     x = at.operand(x)
@@ -242,8 +251,8 @@ def to_copy(at: Site, x: Value, **options: object) -> Value:
 
 
 @lowering(aten.copy.default)
-def copied_into(at: Site, x: Value, source: Value, non_blocking: bool = False) -> Value:
-    return at.operand(source.rounded(at.dtype))
+def copied_into(at: Site, x: Value, source: Argument, non_blocking: bool = False) -> Value:
+    return at.operand(source.rounded(at.dtype) if isinstance(source, Value) else source)
 
 
 # ---------------------------------------------------------------------- constants, iotas and random masks

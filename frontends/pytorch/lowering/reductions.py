@@ -68,7 +68,7 @@ def extreme_index(at: Site, x: Value, axis: int | None = None, keepdim: bool = F
     if axis is None or not x.rank or x.dtype == "bool" or not _is_positive(at, x.sizes[axis % x.rank]):
         raise Declined
     axes = (axis % x.rank,)
-    x = x.computed()
+    x = x.as_stored().computed()
     most = x.reduce(operation, axes, keepdim=True).expanded(x.sizes)
     found = x.equals(most)
     if x.is_float:
@@ -85,9 +85,7 @@ def truth(at: Site, x: Value, axes: object = None, keepdim: bool = False) -> Val
 
 
 @lowering(aten.var.correction, aten.std.correction, aten.var_mean.correction, aten.std_mean.correction)
-def variance(
-    at: Site, x: Value, axes: object = None, *, correction: object = None, keepdim: bool = False
-) -> Lowered:
+def variance(at: Site, x: Value, axes: object = None, *, correction: object = None, keepdim: bool = False) -> Lowered:
     over, correction = axes_of(axes, x.rank), 1 if correction is None else correction
     if not x.is_float or not isinstance(correction, int | float) or correction != int(correction) or not over:
         raise Declined

@@ -126,9 +126,7 @@ class Site:
         self.program.steps.append(Call(target, (*sizes, *strides), {}, (buffer,), has_layout=True))
         return Value(self.build, self.build.memory(buffer), sizes)
 
-    def require(
-        self, holds: Value, error: type[Exception], message: str, *, guards: tuple[Buffer, ...] = ()
-    ) -> None:
+    def require(self, holds: Value, error: type[Exception], message: str, *, guards: tuple[Buffer, ...] = ()) -> None:
         """Stop the run if an element of this is false; before kernels read what that guards."""
         found = holds.reduce("all", range(holds.rank))
         stored = self.program.stored(found.tensor, ())

@@ -247,7 +247,7 @@ class Results:
         """Return True if a value is materialized with its metadata's strides."""
         memory = value.memory
         return memory is not None and all(
-            size.is_constant and size.constant in (0, 1)
+            size.is_constant and size.constant in (0, 1) and memory.rank == len(memory.buffer.sizes)
             or self.build.decisions.equal(memory.offset.coefficient(axis) or self.build.zero, stride)
             for axis, (size, stride) in enumerate(zip(memory.sizes, self.strides(kind)))
         )

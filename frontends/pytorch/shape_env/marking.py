@@ -163,9 +163,7 @@ class Marking:
                 dynamic[axis], constraints[axis] = KINDS[choice.kind], None
                 if choice.kind == "unbacked":
                     bounds[axis] = choice.lo, choice.hi
-        return replace(
-            context, dynamic_sizes=dynamic, constraint_sizes=constraints, unbacked_bounds=bounds or None
-        )
+        return replace(context, dynamic_sizes=dynamic, constraint_sizes=constraints, unbacked_bounds=bounds or None)
 
     # ------------------------------------------------------------------ relations
 

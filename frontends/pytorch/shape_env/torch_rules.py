@@ -1,5 +1,5 @@
 """Shape rules of torch's fake tensors, replaced where torch's specialize sizes or read data: views, recurrent layers,
-`logsumexp`, DTensors, and operators on jagged tensors.
+`logsumexp`, DTensors, and operators on jagged tensors; and Dynamo's rule of `addcdiv`.
 
     >>> from frontends.pytorch.shape_env.torch_rules import TABLES
     >>> sorted(str(operator) for operator in TABLES[0][1])
@@ -17,6 +17,7 @@ from typing import Any, Final
 import torch
 from torch._C import DispatchKey
 from torch._decomp import decomposition_table
+from torch._dynamo.variables.torch import TorchInGraphFunctionVariable
 from torch._functorch._aot_autograd.schemas import MemoryFormatMeta
 from torch._subclasses.fake_impls import _view_unbacked_meta, op_implementations_dict
 from torch._subclasses.fake_tensor import FakeTensor
@@ -131,6 +132,17 @@ def ragged(name: str, torchs: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+HANDLERS: Final = TorchInGraphFunctionVariable._get_handlers()
+ADDCDIV: Final = HANDLERS[torch.addcdiv]
+"""Dynamo's rule of `addcdiv`: an operator for each step, which also take numbers, and integers."""
+
+
+def divided_and_added(self: Any, tx: Any, *given: Any, **named: Any) -> Any:
+    """That rule for a factor that is a tensor, which is no argument of the operator itself."""
+    factor = named.get("value")
+    return ADDCDIV(self, tx, *given, **named) if factor is not None and factor.is_tensor() else None
+
+
 SPLIT: Final = _ViewShardingPropagator._analyze_split
 """Torch's rule of an axis of a DTensor that a view splits, which asks if the ranks divide it."""
 
@@ -150,6 +162,7 @@ def split_axis(self: _ViewShardingPropagator, cmd: Split) -> Any:
 
 TABLES: Final[tuple[tuple[dict[Any, Any], dict[Any, Any]], ...]] = (
     (op_implementations_dict, {**dict.fromkeys(VIEWS, view), TANGENT: tangent}),
+    (HANDLERS, {torch.addcdiv: divided_and_added}),
     (decomposition_table, {aten.logsumexp.default: logarithm_of_sum}),
     (jagged.JAGGED_OPS_TABLE, {aten.select.int: ragged("select", jagged.JAGGED_OPS_TABLE[aten.select.int])}),
     *[
@@ -159,16 +172,8 @@ TABLES: Final[tuple[tuple[dict[Any, Any], dict[Any, Any]], ...]] = (
 )
 """Torch's tables, with the rules that replace its own."""
 REPLACED: Final = (
-    (
-        jagged,
-        "jagged_scaled_dot_product_attention",
-        ragged("attention", jagged.jagged_scaled_dot_product_attention),
-    ),
-    (
-        MemoryFormatMeta,
-        "from_tensor",
-        staticmethod(ragged("layout_of_gradient", MemoryFormatMeta.from_tensor)),
-    ),
+    (jagged, "jagged_scaled_dot_product_attention", ragged("attention", jagged.jagged_scaled_dot_product_attention)),
+    (MemoryFormatMeta, "from_tensor", staticmethod(ragged("layout_of_gradient", MemoryFormatMeta.from_tensor))),
     (_ViewShardingPropagator, "_analyze_split", split_axis),
 )
 

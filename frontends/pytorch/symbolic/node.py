@@ -43,10 +43,7 @@ if TYPE_CHECKING:
 TorchValue: TypeAlias = Any
 """A number as torch has it, symbolic (`torch.SymInt` and the like) or plain: torch's own classes are Any here."""
 
-UNDEFINED: Final = {
-    ZeroDivisionError: "division by zero",
-    ValueError: "negative shift count",
-}
+UNDEFINED: Final = {ZeroDivisionError: "division by zero", ValueError: "negative shift count"}
 """Python's messages for undefined numbers."""
 RECENT: Final = 6
 """The number of recent results that are cached."""

@@ -28,9 +28,7 @@ SPELLINGS: Final = ("reasoner", "compile", "backend")
 def outcomes() -> Any:
     """The outcome of each program by each spelling, and the outcomes after the fixes of its messages."""
     command = [sys.executable, "-m", "tests.frontends.pytorch.data_dependent.outcomes"]
-    run = subprocess.run(
-        [*command, *SPELLINGS], cwd=ROOT, capture_output=True, text=True, check=False
-    )
+    run = subprocess.run([*command, *SPELLINGS], cwd=ROOT, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
     return json.loads(run.stdout.splitlines()[-1])
 

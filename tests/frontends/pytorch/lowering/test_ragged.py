@@ -38,10 +38,7 @@ FUSED: dict[str, tuple[Callable[[Tensor, Tensor], Tensor], Callable[[Tensor], Te
     ),
     "sums by index": (sums_by_index, lambda piece: piece.sum(0, True)),
     "padded sums": (lambda x, o: padded(x, o).sum(1), lambda piece: piece.sum(0, True)),
-    "padded means": (
-        lambda x, o: padded(x, o).sum(1) / o.diff()[:, None],
-        lambda piece: piece.mean(0, True),
-    ),
+    "padded means": (lambda x, o: padded(x, o).sum(1) / o.diff()[:, None], lambda piece: piece.mean(0, True)),
     "padded softmax": (jagged_softmax, lambda piece: piece.softmax(0)),
     "padded layer norm": (
         jagged_layer_norm,

@@ -8,11 +8,7 @@ from collections.abc import Callable
 import pytest
 import torch
 from torch import nn
-from torch.nn.utils.rnn import (
-    PackedSequence,
-    pack_padded_sequence,
-    pad_packed_sequence,
-)
+from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
 from frontends.pytorch import compile
 from tests.frontends.pytorch.meta_rules.test_recurrent import assert_same, outcome

@@ -159,6 +159,14 @@ def test_a_check_whose_message_reads_sizes() -> None:
         compiled(torch.ones(2))
 
 
+def test_a_quotient_of_integers_is_not_added() -> None:
+    """`addcdiv` of integers is an error: torch's graph has a number until it is mended."""
+    fn, ones = lambda x: torch.addcdiv(x, x, x, value=2), torch.ones(3, dtype=torch.int)
+    assert torch.equal(torch.compile(fn, backend="eager")(ones), ones * 3)
+    with pytest.raises(RuntimeError, match="Integer division"):
+        compile(fn)(ones)
+
+
 def test_a_deque_keeps_its_limit() -> None:
     """A deque with a limit has the elements that it has in Python, also where another limit comes, or a new deque."""
 
