@@ -138,7 +138,7 @@ ADDCDIV: Final = HANDLERS[torch.addcdiv]
 
 
 def divided_and_added(self: Any, tx: Any, *given: Any, **named: Any) -> Any:
-    """That rule for a factor that is a tensor, which is no argument of the operator itself."""
+    """Apply that rule where the factor is a tensor, which the operator itself does not take."""
     factor = named.get("value")
     return ADDCDIV(self, tx, *given, **named) if factor is not None and factor.is_tensor() else None
 
