@@ -21,6 +21,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from backends.decisions.questions import Choice, at_least
 from backends.loops.nodes import GatherIndices, Memory, Number, Sizes, Tensor, View
 from backends.loops.operations import HALVES, computed_as, is_float
 from backends.loops.tensors import Expressions
@@ -72,8 +73,26 @@ class Value:
     def number(self, value: Constant, dtype: str | None = None) -> Value:
         """A constant with the sizes of this one, and its dtype unless another is given."""
         dtype = self.dtype if dtype is None else dtype
+        if isinstance(value, Expr) and dtype == "bool":
+            return self.number(value, "int64").apply("ne", 0)
         known = value if isinstance(value, Expr) else _converted(value, dtype)
         return Value(self.build, self.build.number(known, dtype), self.sizes)
+
+    def holds(self, number: Operand) -> bool:
+        """Return True if a number is in the range of an integer dtype; others have every number in theirs."""
+        if self.is_float or self.dtype == "bool":
+            return True
+        if isinstance(number, Value):
+            return number.dtype == self.dtype
+        bits, is_signed = int(self.dtype.lstrip("uint")), not self.dtype.startswith("u")
+        least, most = (-(1 << bits - 1), (1 << bits - 1) - 1) if is_signed else (0, (1 << bits) - 1)
+        if not isinstance(number, Expr):
+            return least <= number <= most
+        if bits == 64:
+            # as a number of the run has
+            return True
+        choice, decisions = Choice("a kernel", "the operator"), self.build.decisions
+        return all(decisions.holds("sign", at_least(each, 0), choice) for each in (number - least, -number + most))
 
     # ------------------------------------------------------------------ dtypes
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from torch.nn import functional as F
 
 from backends import named
 from frontends.pytorch import compile, trace
@@ -160,18 +161,76 @@ def test_a_number_is_copied_into_a_tensor(dtype):
         assert not compiled.fallbacks
 
 
-def test_a_filling_that_overflows_is_an_error():
-    """A number that a narrow integer cannot hold fills it with another one."""
+@pytest.mark.parametrize("half", [torch.float16, torch.bfloat16])
+def test_a_sum_of_halves_is_rounded_before_a_conversion(half):
+    """A value between two integers, or next to zero, is converted before it is rounded to a half."""
 
-    def program(x, value):
-        return x.masked_fill(x > 1, value)
+    def program(x, n):
+        y = x * n
+        return y.to(torch.int32), y.bool(), y.logical_not(), y.trunc(), y.floor(), y.round(), y.sign(), y.float()
 
+    torch.manual_seed(0)
+    x = torch.cat([torch.randn(2000), torch.full((9,), 1e-4)]).to(half)
     compiled = compile(program, backend="cpu", dynamic=True)
+    for n in (3, 7, 1e-38):
+        for found, expected in zip(compiled(x, n), program(x, n)):
+            assert torch.equal(found, expected)
+
+
+FILLINGS = {
+    "masked": lambda x, n: x.masked_fill(x > 1, n),
+    "whole": lambda x, n: x.clone().fill_(n),
+    "new": lambda x, n: x.new_full((3,), n),
+    "like": torch.full_like,
+    "chosen": lambda x, n: torch.where(x > 1, n, x),
+    "clamped": lambda x, n: x.clamp(max=n),
+    "set": lambda x, n: x.clone().index_put_((x > 1,), torch.tensor(n, dtype=x.dtype)),
+}
+
+
+@pytest.mark.parametrize("name", FILLINGS)
+@pytest.mark.parametrize("kind", [torch.uint8, torch.int16, torch.int32, torch.bool])
+def test_a_number_that_overflows_is_an_error(name, kind):
+    """A number that an integer cannot hold fills it with another one; any other than 0 is true."""
+    program = FILLINGS[name]
+    compiled = compile(lambda x, n: program(x, n), backend="cpu", dynamic=True)
+    x = torch.arange(4).to(kind)
+    for n in (5, 2, 1 << 40, 300, 70000, -1):
+        assert outcome(compiled, x, n) == outcome(program, x, n)
+
+
+def outcome(program, *given):
+    try:
+        return program(*given).tolist()
+    except (RuntimeError, NotImplementedError) as error:
+        return type(error)
+
+
+@pytest.mark.parametrize("value", [torch.tensor(7.5), torch.tensor(9), torch.tensor(-1.5), torch.tensor(300)])
+def test_an_element_that_overflows_is_an_error(value):
+    """An element that a narrow integer cannot hold fills it with another one."""
     x = torch.arange(4, dtype=torch.uint8)
-    for value in (torch.tensor(7.5), torch.tensor(9), torch.tensor(5, dtype=torch.uint8)):
-        assert torch.equal(compiled(x, value), program(x, value))
-    with pytest.raises(RuntimeError, match="overflow"):
-        compiled(x, torch.tensor(-1.5))
+    compiled = compile(FILLINGS["masked"], backend="cpu", dynamic=True)
+    assert outcome(compiled, x, value) == outcome(FILLINGS["masked"], x, value)
+
+
+REFUSED = {
+    "softmax": lambda x: x.softmax(-1),
+    "log_softmax": lambda x: x.log_softmax(-1),
+    "huber loss": lambda x: F.huber_loss(x, x * 2),
+    "interpolation": lambda x: F.interpolate(x[None, None], scale_factor=2),
+    "bits of floats": lambda x: x / 2 & 1,
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_dtype_that_an_operator_refuses(name):
+    """An operator has a result for a dtype of which eager has none."""
+    x = torch.arange(6).view(2, 3)
+    with pytest.raises(NotImplementedError, match="not implemented for"):
+        REFUSED[name](x)
+    with pytest.raises(NotImplementedError, match="not implemented for"):
+        compile(REFUSED[name], backend="cpu", dynamic=True)(x)
 
 
 def test_a_graph_of_parameters_run_with_gradients_on():

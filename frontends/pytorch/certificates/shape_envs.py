@@ -44,9 +44,7 @@ def of_environment(
 
 
 class _Reader:
-    def __init__(
-        self, shapes: TorchEnv, called: Mapping[str, str], first_uses: Mapping[int, Origin | None]
-    ) -> None:
+    def __init__(self, shapes: TorchEnv, called: Mapping[str, str], first_uses: Mapping[int, Origin | None]) -> None:
         self.shapes: Any = shapes
         self.called = called
         self.tracked: list[Any] = list(shapes.tracked_fakes or ())

@@ -330,9 +330,7 @@ def is_float(node: torch.fx.Node) -> bool:
     return isinstance(symbol, sympy.Symbol) and symbol_is_type(symbol, SymT.FLOAT)
 
 
-def readers_of(
-    module: torch.fx.GraphModule, node: torch.fx.Node
-) -> list[tuple[torch.fx.Node, torch.fx.Node]] | None:
+def readers_of(module: torch.fx.GraphModule, node: torch.fx.Node) -> list[tuple[torch.fx.Node, torch.fx.Node]] | None:
     """The nodes that read a tensor's number, also in subgraphs; None if there is another use."""
     found = []
     for user in node.users:

@@ -20,6 +20,7 @@ from torch._decomp import decomposition_table
 from torch._dispatch.python import enable_python_dispatcher
 
 from backends.loops.nodes import Memory
+from backends.loops.operations import is_float
 from backends.loops.program import Program
 from backends.loops.values import Value
 from frontends.pytorch.lowering.registry import LOWERINGS, Declined, Lowered, Site, in_order, lowering
@@ -45,9 +46,8 @@ NAMES: Final = (
     "threshold_backward", "native_dropout_backward",
     # elementwise
     "addcdiv", "addcmul", "clamp_max", "clamp_max.Tensor", "clamp_min", "clamp_min.Tensor", "deg2rad", "isinf",
-    "isneginf", "isposinf", "lerp.Scalar", "lerp.Tensor", "logaddexp", "logaddexp2", "logit", "masked_fill.Scalar",
-    "nan_to_num", "rad2deg", "rsub.Scalar", "rsub.Tensor", "xlogy.Scalar_Other",
-    "xlogy.Scalar_Self", "xlogy.Tensor",
+    "isneginf", "isposinf", "lerp.Scalar", "lerp.Tensor", "logaddexp", "logaddexp2", "logit", "nan_to_num",
+    "rad2deg", "rsub.Scalar", "rsub.Tensor", "xlogy.Scalar_Other", "xlogy.Scalar_Self", "xlogy.Tensor",
     # reductions
     "aminmax", "count_nonzero", "count_nonzero.dim_IntList", "logsumexp", "linalg_vector_norm", "nansum", "norm.Scalar",
     "norm.ScalarOpt_dim", "_softmax", "_safe_softmax", "_softmax_backward_data", "_log_softmax",
@@ -68,6 +68,8 @@ NAMES: Final = (
 DECOMPOSED: Final = tuple([
     getattr(getattr(aten, name), overload or "default") for name, _, overload in [each.partition(".") for each in NAMES]
 ])  # fmt: skip
+FLOATING: Final = [getattr(aten, name).default for name in "_softmax _log_softmax huber_loss upsample_nearest2d".split()]
+"""Of those, operators that refuse integers, which their decompositions do not."""
 STEPS: Final = {"+": "add", "-": "sub", "*": "mul", "/": "div", "truediv": "div"}
 """The arithmetic of floats that are computed from sizes."""
 
@@ -88,6 +90,8 @@ _known: Final[WeakKeyDictionary[Program, dict[object, Parts | None]]] = WeakKeyD
 @lowering(*DECOMPOSED)
 def decomposed(at: Site, *args: object, **kwargs: object) -> Lowered:
     """The values of an operator's parts."""
+    if at.operation.target in FLOATING and not is_float(at.dtype):
+        raise Declined
     positional, named = in_order(at.operation)
     known, key = _known.setdefault(at.program, {}), described((at.operation.target, positional, *named.items()))
     if key not in known:

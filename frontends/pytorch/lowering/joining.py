@@ -101,9 +101,7 @@ def scatter(at: Site, x: Value, source: Value, *place: object) -> Value:
 
 
 @lowering(aten.slice_backward.default)
-def slice_backward(
-    at: Site, grad: Value, sizes: object, axis: int, start: Size, end: object, step: int
-) -> Value:
+def slice_backward(at: Site, grad: Value, sizes: object, axis: int, start: Size, end: object, step: int) -> Value:
     if step != 1:
         return scatter(at, at.full(0), grad, axis, start, end, step)
     axis %= len(at.sizes)

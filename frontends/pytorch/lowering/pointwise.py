@@ -34,7 +34,7 @@ def float_function(at: Site, x: Value) -> Value:
 
 @lowering(*[getattr(aten, name).default for name in ROUNDINGS])
 def rounding(at: Site, x: Value) -> Value:
-    return x.apply(at.name) if x.is_float else x
+    return x.as_stored().apply(at.name) if x.is_float else x
 
 
 @lowering(*[getattr(getattr(aten, name), of) for name in COMPARISONS for of in ("Tensor", "Scalar")])
@@ -62,6 +62,8 @@ def _promoted(*operands: Argument) -> str:
 def logic(at: Site, x: Argument, y: Argument) -> Value:
     kind, _, name = at.name.partition("_")
     dtype = "bool" if kind == "logical" else at.dtype
+    if is_float(dtype):
+        raise Declined
     return at.operand(x, dtype).apply(LOGIC[name], at.operand(y, dtype))
 
 
@@ -125,10 +127,11 @@ FORMULAS: Final[Mapping[object, Callable[[Value], Value]]] = {
     # of two zeros x
     aten.relu.default: lambda x: x.number(0).apply("maximum", x),
     aten.neg.default: lambda x: -x,
-    aten.logical_not.default: lambda x: x.equals(0),
+    aten.logical_not.default: lambda x: x.as_stored().equals(0),
     aten.bitwise_not.default: lambda x: ~x,
     aten.abs.default: lambda x: x if x.dtype in ("bool", "uint8") else x.apply("abs"),
-    **dict.fromkeys((aten.sign.default, aten.sgn.default), lambda x: x if x.dtype == "bool" else x.apply("sign")),
+    aten.sign.default: lambda x: x if x.dtype == "bool" else x.as_stored().apply("sign"),
+    aten.sgn.default: lambda x: FORMULAS[aten.sign.default](x),
 }
 
 
@@ -214,12 +217,16 @@ def where(at: Site, condition: Value, yes: Argument, no: Argument) -> Value:
     return at.operand(condition, "bool").select(at.operand(yes), at.operand(no))
 
 
-@lowering(aten.masked_fill.Tensor)
-def filled(at: Site, x: Value, mask: Value, value: Value) -> Value:
-    if value.dtype != at.dtype and at.dtype != "bool" and not is_float(at.dtype):
-        # the operator refuses a value that overflows
+def fitting(at: Site, number: Argument) -> Value:
+    """A number in the result's dtype; operators refuse one that overflows it."""
+    if not at.full(0).holds(number):
         raise Declined
-    return at.operand(mask, "bool").select(at.operand(value), at.operand(x))
+    return at.operand(number)
+
+
+@lowering(aten.masked_fill.Tensor, aten.masked_fill.Scalar)
+def filled(at: Site, x: Value, mask: Value, value: Argument) -> Value:
+    return at.operand(mask, "bool").select(fitting(at, value), at.operand(x))
 
 
 @lowering(aten.clamp.default, aten.clamp.Tensor)
@@ -230,7 +237,7 @@ def clamp(at: Site, x: Value, low: Argument | None = None, high: Argument | None
             x = x.apply(operation, at.operand(bound))
         elif bound is not None:
             # of two zeros x
-            x = at.operand(bound).apply(operation, x)
+            x = fitting(at, bound).apply(operation, x)
     return x
 
 
@@ -247,7 +254,7 @@ def copy_of(at: Site, x: Value, *, memory_format: object = None) -> Value:
 
 @lowering(aten._to_copy.default)
 def to_copy(at: Site, x: Value, **options: object) -> Value:
-    return x.rounded(at.dtype)
+    return x.as_stored().rounded(at.dtype)
 
 
 @lowering(aten.copy.default)
@@ -275,7 +282,7 @@ def constant(at: Site, *given: object, **options: object) -> Value:
 @lowering(aten.fill.Scalar, aten.fill.Tensor)
 def full(at: Site, *given: Argument, **options: object) -> Value:
     """Lower `full` and its like: the fill value is the last argument."""
-    return at.operand(given[-1])
+    return fitting(at, given[-1])
 
 
 @lowering(aten.arange.default, aten.arange.start, aten.arange.start_step)

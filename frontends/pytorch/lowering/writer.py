@@ -132,9 +132,7 @@ class Writer:
             if made is not None:
                 return made
             self.results.memory(source)
-        return [
-            self.results.viewed(source, each) if isinstance(each, Result) else None for each in operation.outputs
-        ]
+        return [self.results.viewed(source, each) if isinstance(each, Result) else None for each in operation.outputs]
 
     def _expressions(self, operation: Operation) -> Sequence[Value | None] | None:
         function = LOWERINGS.get(operation.target)

@@ -143,9 +143,7 @@ kind_rule(aten._ctc_loss.Tensor, once=True)(ctc_loss)
 
 
 @kind_rule(aten._trilinear.default)
-def trilinear(
-    recorder: Trace, i1: torch.Tensor, i2: torch.Tensor, i3: torch.Tensor, *axes: Sequence[int]
-) -> object:
+def trilinear(recorder: Trace, i1: torch.Tensor, i2: torch.Tensor, i3: torch.Tensor, *axes: Sequence[int]) -> object:
     """The product of three tensors, each with new axes, summed over some."""
     expanded, sumdim = [], axes[3]
     for tensor, places in zip((i1, i2, i3), axes):

@@ -112,9 +112,7 @@ class Trace(TorchDispatchMode, ABC):
         """Record an operator, and return tensors with the predicted metadata."""
 
     @abstractmethod
-    def number(
-        self, func: torch._ops.OpOverload, args: Sequence[Any], kwargs: Mapping[str, Any], value: Any
-    ) -> Any:
+    def number(self, func: torch._ops.OpOverload, args: Sequence[Any], kwargs: Mapping[str, Any], value: Any) -> Any:
         """Record an operator whose result is an unbacked number, and return that."""
 
     @abstractmethod
