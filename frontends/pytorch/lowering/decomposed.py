@@ -68,7 +68,7 @@ NAMES: Final = (
 DECOMPOSED: Final = tuple([
     getattr(getattr(aten, name), overload or "default") for name, _, overload in [each.partition(".") for each in NAMES]
 ])  # fmt: skip
-FLOATING: Final = [getattr(aten, name).default for name in "_softmax _log_softmax huber_loss upsample_nearest2d".split()]
+FLOATING: Final = [getattr(aten, name).default for name in ["_softmax", "_log_softmax", "huber_loss", "upsample_nearest2d"]]
 """Of those, operators that refuse integers, which their decompositions do not."""
 STEPS: Final = {"+": "add", "-": "sub", "*": "mul", "/": "div", "truediv": "div"}
 """The arithmetic of floats that are computed from sizes."""
