@@ -68,7 +68,7 @@ NAMES: Final = (
 DECOMPOSED: Final = tuple([
     getattr(getattr(aten, name), overload or "default") for name, _, overload in [each.partition(".") for each in NAMES]
 ])  # fmt: skip
-FLOATING: Final = [getattr(aten, name).default for name in ["_softmax", "_log_softmax", "huber_loss", "upsample_nearest2d"]]
+FLOATING: Final = ("_softmax", "_log_softmax", "huber_loss", "upsample_nearest2d")
 """Of those, operators that refuse integers, which their decompositions do not."""
 STEPS: Final = {"+": "add", "-": "sub", "*": "mul", "/": "div", "truediv": "div"}
 """The arithmetic of floats that are computed from sizes."""
@@ -90,7 +90,7 @@ _known: Final[WeakKeyDictionary[Program, dict[object, Parts | None]]] = WeakKeyD
 @lowering(*DECOMPOSED)
 def decomposed(at: Site, *args: object, **kwargs: object) -> Lowered:
     """The values of an operator's parts."""
-    if at.operation.target in FLOATING and not is_float(at.dtype):
+    if at.name in FLOATING and not is_float(at.dtype):
         raise Declined
     positional, named = in_order(at.operation)
     known, key = _known.setdefault(at.program, {}), described((at.operation.target, positional, *named.items()))
