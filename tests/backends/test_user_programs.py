@@ -219,8 +219,26 @@ REFUSED = {
     "log_softmax": lambda x: x.log_softmax(-1),
     "huber loss": lambda x: F.huber_loss(x, x * 2),
     "interpolation": lambda x: F.interpolate(x[None, None], scale_factor=2),
+    "smooth loss": lambda x: F.smooth_l1_loss(x, x * 2),
+    "sigmoid": F.logsigmoid,
+    "gates": lambda x: F.glu(x, 0),
+    "silu": F.silu,
     "bits of floats": lambda x: x / 2 & 1,
 }
+
+
+@pytest.mark.parametrize("exponent", [2, 3.0, torch.tensor(2), torch.tensor([0, 1, 2, 3])])
+def test_a_power_in_place(exponent):
+    """The operator that changes its argument has another overload's name than the one that does not."""
+
+    def program(x):
+        return x.clone().pow_(exponent), x.double().float_power_(exponent), (x + 1).floor_divide_(torch.tensor(2))
+
+    compiled = compile(program, backend="cpu", dynamic=True)
+    for x in (torch.arange(4), torch.arange(4.0)):
+        if x.is_floating_point() or not isinstance(exponent, float):
+            assert all(map(torch.equal, compiled(x), program(x)))
+    assert not compiled.fallbacks
 
 
 @pytest.mark.parametrize("name", REFUSED)

@@ -219,7 +219,7 @@ class Values:
         if len(written) != 1 or torch.Tag.inplace_view in operation.target.tags:
             raise refused
         changed, tensor = written[0]
-        plain = (without_out if changed.is_out else without_underscore)(operation.target)
+        plain = out_of_place(operation.target)
         if plain is None or not isinstance(tensor, Result):
             raise refused
         target, kind, out = self.tensor(tensor), tensor.metadata, changed.is_out
@@ -301,12 +301,7 @@ class Values:
             base.version += 1
 
 
-# ---------------------------------------------------------------------- functional variants of operators
-
-NAMED_OTHERWISE: Final[dict[object, object]] = {
-    aten.normal_.default: aten.normal_functional.default,
-    aten.bernoulli_.float: aten.bernoulli.p,
-}
+# ---------------------------------------------------------------------- out-of-place operators
 
 
 def _has_its_memory(shared: Shared) -> bool:
@@ -324,24 +319,17 @@ def _meets(operation: Operation, kind: Metadata) -> bool:
     return all(arg.metadata is not None and arg.metadata.dtype is kind.dtype for arg in given)
 
 
-def without_underscore(target: torch._ops.OpOverload) -> torch._ops.OpOverload | None:
-    """The functional form of an in-place operator: `add` for `add_`."""
-    if target in NAMED_OTHERWISE:
-        return NAMED_OTHERWISE[target]
-    name = target._schema.name.partition("::")[2]
-    if target.namespace != "aten" or not name.endswith("_"):
-        return None
-    found = getattr(getattr(aten, name[:-1], None), target._overloadname, None)
-    names = [[each.name for each in other._schema.arguments] for other in (target, found) if other is not None]
-    return found if names[0] == names[-1] else None
-
-
-def without_out(target: torch._ops.OpOverload) -> torch._ops.OpOverload | None:
-    """The functional overload with the same arguments."""
-    wanted = [(a.name, str(a.type)) for a in target._schema.arguments if not a.is_out]
-    packet = target.overloadpacket
-    for name in packet.overloads():
-        found = getattr(packet, name)
+def out_of_place(target: torch._ops.OpOverload) -> torch._ops.OpOverload | None:
+    """The operator with the same arguments that changes none: of `add_` that is `add`."""
+    if target is aten.normal_.default:
+        return aten.normal_functional.default
+    name, arguments = target._schema.name.partition("::")[2], target._schema.arguments
+    packet = target.overloadpacket if any(each.is_out for each in arguments) else None
+    if packet is None and target.namespace == "aten" and name.endswith("_"):
+        packet = getattr(aten, name[:-1], None)
+    wanted = [(each.name, str(each.type)) for each in arguments if not each.is_out]
+    for overload in packet.overloads() if packet is not None else ():
+        found = getattr(packet, overload)
         if not found._schema.is_mutable and [(a.name, str(a.type)) for a in found._schema.arguments] == wanted:
             return found
     return None

@@ -68,7 +68,9 @@ NAMES: Final = (
 DECOMPOSED: Final = tuple([
     getattr(getattr(aten, name), overload or "default") for name, _, overload in [each.partition(".") for each in NAMES]
 ])  # fmt: skip
-FLOATING: Final = ("_softmax", "_log_softmax", "huber_loss", "upsample_nearest2d")
+FLOATING: Final = (
+    "_softmax", "_log_softmax", "huber_loss", "smooth_l1_loss", "log_sigmoid_forward", "glu", "upsample_nearest2d",
+)  # fmt: skip
 """Of those, operators that refuse integers, which their decompositions do not."""
 STEPS: Final = {"+": "add", "-": "sub", "*": "mul", "/": "div", "truediv": "div"}
 """The arithmetic of floats that are computed from sizes."""

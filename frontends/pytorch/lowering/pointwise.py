@@ -137,6 +137,8 @@ FORMULAS: Final[Mapping[object, Callable[[Value], Value]]] = {
 
 @lowering(*FORMULAS)
 def of_one(at: Site, x: Value) -> Value:
+    if at.name == "silu" and not x.is_float:
+        raise Declined
     return FORMULAS[at.operation.target](x)
 
 
