@@ -78,7 +78,7 @@ class Value:
         known = value if isinstance(value, Expr) else _converted(value, dtype)
         return Value(self.build, self.build.number(known, dtype), self.sizes)
 
-    def holds(self, number: Operand) -> bool:
+    def represents(self, number: Operand) -> bool:
         """Return True if a number is in the range of an integer dtype; others have every number in theirs."""
         if self.is_float or self.dtype == "bool":
             return True

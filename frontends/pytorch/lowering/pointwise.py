@@ -221,7 +221,7 @@ def where(at: Site, condition: Value, yes: Argument, no: Argument) -> Value:
 
 def fitting(at: Site, number: Argument) -> Value:
     """A number in the result's dtype; operators refuse one that overflows it."""
-    if not at.full(0).holds(number):
+    if not at.full(0).represents(number):
         raise Declined
     return at.operand(number)
 
