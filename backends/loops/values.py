@@ -23,7 +23,7 @@ from typing import TypeAlias
 
 from backends.decisions.questions import Choice, at_least
 from backends.loops.nodes import GatherIndices, Memory, Number, Sizes, Tensor, View
-from backends.loops.operations import HALVES, computed_as, is_float
+from backends.loops.operations import HALVES, INTEGERS, ITEMSIZE, computed_as, is_float
 from backends.loops.tensors import Expressions
 from solver.terms.expr import Expr
 
@@ -80,16 +80,16 @@ class Value:
 
     def represents(self, number: Operand) -> bool:
         """Return True if a number is in the range of an integer dtype; others have every number in theirs."""
-        if self.is_float or self.dtype == "bool":
+        if self.dtype not in INTEGERS:
             return True
         if isinstance(number, Value):
             return number.dtype == self.dtype
-        bits, is_signed = int(self.dtype.lstrip("uint")), not self.dtype.startswith("u")
-        least, most = (-(1 << bits - 1), (1 << bits - 1) - 1) if is_signed else (0, (1 << bits) - 1)
+        bits = 8 * ITEMSIZE[self.dtype]
+        least, most = (0, (1 << bits) - 1) if self.dtype == "uint8" else (-(1 << bits - 1), (1 << bits - 1) - 1)
         if not isinstance(number, Expr):
             return least <= number <= most
         if bits == 64:
-            # as a number of the run has
+            # as a symbolic number has
             return True
         choice, decisions = Choice("a kernel", "the operator"), self.build.decisions
         return all(decisions.holds("sign", at_least(each, 0), choice) for each in (number - least, -number + most))

@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Final, TypeAlias
 
 import torch
@@ -319,6 +320,7 @@ def _meets(operation: Operation, kind: Metadata) -> bool:
     return all(arg.metadata is not None and arg.metadata.dtype is kind.dtype for arg in given)
 
 
+@cache
 def out_of_place(target: torch._ops.OpOverload) -> torch._ops.OpOverload | None:
     """The operator with the same arguments that changes none: of `add_` that is `add`."""
     if target is aten.normal_.default:

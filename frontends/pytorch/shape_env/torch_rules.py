@@ -138,9 +138,10 @@ ADDCDIV: Final = HANDLERS[torch.addcdiv]
 
 
 def divided_and_added(self: Any, tx: Any, *given: Any, **named: Any) -> Any:
-    """Apply that rule where the factor is a tensor, which the operator itself does not take."""
+    """Apply that rule; in an environment of ours only to a factor that is a tensor, which the operator does not take."""
     factor = named.get("value")
-    return ADDCDIV(self, tx, *given, **named) if factor is not None and factor.is_tensor() else None
+    is_number = isinstance(tx.output.shape_env, EngineShapeEnv) and factor is not None and not factor.is_tensor()
+    return None if is_number else ADDCDIV(self, tx, *given, **named)
 
 
 SPLIT: Final = _ViewShardingPropagator._analyze_split
