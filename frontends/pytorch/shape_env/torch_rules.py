@@ -138,7 +138,7 @@ ADDCDIV: Final = HANDLERS[torch.addcdiv]
 
 
 def divided_and_added(self: Any, tx: Any, *given: Any, **named: Any) -> Any:
-    """Apply that rule; in an environment of ours only to a factor that is a tensor, which the operator does not take."""
+    """Apply that rule; in an environment of ours only to a factor that is a tensor, as the operator takes none."""
     factor = named.get("value")
     is_number = isinstance(tx.output.shape_env, EngineShapeEnv) and factor is not None and not factor.is_tensor()
     return None if is_number else ADDCDIV(self, tx, *given, **named)
