@@ -76,6 +76,11 @@ def remainder_of_power(a: int, b: int, modulus: int) -> int:
     return int(a**b % modulus)
 
 
+def number_of_bytes(tensor: Any) -> int:
+    """The bytes of a tensor's elements."""
+    return int(tensor.numel() * tensor.element_size())
+
+
 def matrix_product(a: Any, b: object) -> object:
     """The result of `a @ b` by the method of an object."""
     result = a.__matmul__(b)

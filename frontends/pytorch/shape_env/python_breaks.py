@@ -10,7 +10,7 @@
 A value that only the run knows is a graph break where Python needs it. So is a number that Python draws, which torch
 takes for a tensor: no instance of a number, and in no dictionary. A frame on which Dynamo fails, or an operator does,
 runs as Python, where the error is the program's. `None` is `None`, too, after another capture of torch's has read it as
-the gradient of a tensor.
+the gradient of a tensor. A message that is logged once is logged at capture, where torch ends the graph at each call.
 """
 
 from __future__ import annotations
@@ -59,6 +59,16 @@ def call_method(self: Any, tx: Any, name: str, args: Any, kwargs: Any) -> Variab
     """A method of an instance of `random.Random`, which draws numbers or changes its state."""
     of_python(tx)
     return METHOD(self, tx, name, args, kwargs)
+
+
+def log(self: Any, tx: Any, name: str, args: Any, kwargs: Any) -> VariableTracker:
+    """A method of a logger: one with an unlimited cache logs each message once, and does so now."""
+    method: Any = getattr(type(self.value), name, None)
+    is_once = hasattr(method, "cache_parameters") and method.cache_parameters()["maxsize"] is None
+    is_ours = isinstance(tx.output.shape_env, EngineShapeEnv) and tx.output.is_root_tracer()
+    if kwargs or not (is_once and is_ours and all(each.is_python_constant() for each in args)):
+        return LOG(self, tx, name, args, kwargs)
+    return ConstantVariable.create(method(self.value, *[each.as_python_constant() for each in args]))
 
 
 def of_python(tx: Any) -> None:
@@ -164,6 +174,7 @@ OPERATIONS: Final = {CALL: call_unpacked, GENERATOR: return_generator}
 """Our functions for instructions, by those of torch."""
 TRANSLATORS: Final = InstructionTranslator, InliningInstructionTranslator, InliningGeneratorInstructionTranslator
 DRAWN: Final = user_defined.call_random_fn
+LOG: Final = misc.LoggingLoggerVariable.call_method
 METHOD: Final = misc.RandomVariable.call_method
 RUN: Final = InstructionTranslatorBase.run
 STATIC: Final = builder.get_static_address_type
@@ -175,6 +186,7 @@ REPLACED: Final = (
     (symbolic_convert, "generic_bool", generic_bool),
     (user_defined, "call_random_fn", call_random_fn),
     (misc.RandomVariable, "call_method", call_method),
+    (misc.LoggingLoggerVariable, "call_method", log),
     (InstructionTranslatorBase, "run", run),
     (builder, "get_static_address_type", get_static_address_type),
     (RangeVariable, "sq_contains", in_range),

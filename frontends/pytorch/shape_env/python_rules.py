@@ -31,7 +31,7 @@ from torch._dynamo import config
 from torch._dynamo.exc import unimplemented
 from torch._dynamo.guards import GuardBuilder, install_guard
 from torch._dynamo.side_effects import SideEffects
-from torch._dynamo.source import AttrSource
+from torch._dynamo.source import AttrSource, CallFunctionNoArgsSource, is_constant_source
 from torch._dynamo.symbolic_convert import InstructionTranslator
 from torch._dynamo.variables import (
     BuiltinVariable,
@@ -58,11 +58,6 @@ from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 from frontends import python_functions as pythons
 from frontends.pytorch.shape_env.adapter import EngineShapeEnv
 from frontends.pytorch.shape_env.numpy_rules import NumpyScalar
-
-
-def number_of_bytes(tensor: torch.Tensor) -> int:
-    """The bytes of a tensor's elements."""
-    return tensor.numel() * tensor.element_size()
 
 
 def traced(tx: Any, function: object, *args: VariableTracker) -> VariableTracker:
@@ -126,16 +121,11 @@ def call_divmod(self: Any, tx: Any, a: VariableTracker, b: VariableTracker) -> V
 
 def _call_min_max_binary(self: Any, tx: Any, a: Any, b: Any) -> VariableTracker | None:
     """The larger or smaller of two values, for Dynamo's variable of `max` or `min`."""
-    values = [a, b]
-    is_scalar = any(isinstance(each, NumpyScalar) for each in values)
-    if None not in values and (is_scalar or is_mixed(tx, values)):
-        return traced(tx, pythons.larger if self.fn is max else pythons.smaller, a, b)
+    if a is not None and b is not None:
+        is_scalar = isinstance(a, NumpyScalar) or isinstance(b, NumpyScalar)
+        if is_scalar or (are_ordered(tx, [a, b]) and {a.python_type(), b.python_type()} == {int, float}):
+            return traced(tx, pythons.larger if self.fn is max else pythons.smaller, a, b)
     return TORCHS._call_min_max_binary(self, tx, a, b)
-
-
-def is_mixed(tx: Any, values: Sequence[VariableTracker]) -> bool:
-    """Return True if values are integers and floats, some of them sizes."""
-    return are_ordered(tx, values) and {each.python_type() for each in values} == {int, float}
 
 
 def choosing(name: str, function: Callable[..., object]) -> Callable[..., VariableTracker | None]:
@@ -176,12 +166,10 @@ def call_method(self: Any, tx: Any, name: str, args: Any, kwargs: dict[str, Vari
     return TORCHS.call_method(self, tx, name, args, kwargs)
 
 
-def constant_until_changed(builder: Any, value: float) -> AbstractContextManager[object]:
+def constant_until_changed(builder: Any) -> AbstractContextManager[object]:
     """The settings with which torch wraps a number: one of a module or a global is a symbol once it has changed."""
     origin = builder.source.guard_source
-    # guards take 0.0 and -0.0 for equal
-    becomes_symbol = config.automatic_dynamic_shapes and (type(value) is int or value != 0.0)
-    if becomes_symbol and (origin.is_unspecialized_nn_module() or origin is GuardSource.GLOBAL):
+    if config.automatic_dynamic_shapes and (origin.is_unspecialized_nn_module() or origin is GuardSource.GLOBAL):
         if isinstance(builder.tx.output.shape_env, EngineShapeEnv):
             return config.patch(assume_static_by_default=True)
     return nullcontext()
@@ -189,14 +177,18 @@ def constant_until_changed(builder: Any, value: float) -> AbstractContextManager
 
 def wrap_symint(self: Any, value: int, *args: Any, **named: Any) -> VariableTracker:
     """The variable of an integer that the program reads."""
-    with constant_until_changed(self, value):
+    with constant_until_changed(self):
         return TORCHS.wrap_symint(self, value, *args, **named)
 
 
 def wrap_symfloat(self: Any, value: float) -> VariableTracker:
-    """The variable of a float that the program reads."""
-    with constant_until_changed(self, value):
-        return TORCHS.wrap_symfloat(self, value)
+    """The variable of a float that the program reads: of a zero the sign is guarded, too, as 0.0 == -0.0."""
+    with constant_until_changed(self):
+        made = TORCHS.wrap_symfloat(self, value)
+    is_guarded = isinstance(self.tx.output.shape_env, EngineShapeEnv) and not is_constant_source(self.source)
+    if value == 0.0 and is_guarded and made.is_python_constant():
+        install_guard(CallFunctionNoArgsSource(AttrSource(self.source, "hex")).make_guard(GuardBuilder.EQUALS_MATCH))
+    return made
 
 
 def method_tolist(self: Any, tx: Any) -> VariableTracker:
@@ -222,7 +214,7 @@ def var_getattr(self: Any, tx: Any, name: str) -> VariableTracker:
     """
     effects = tx.output.side_effects
     if name == "nbytes" and self.layout is torch.strided and isinstance(tx.output.shape_env, EngineShapeEnv):
-        return traced(tx, number_of_bytes, self)
+        return traced(tx, pythons.number_of_bytes, self)
     if name in ("grad", "_grad") and effects.has_pending_mutation_of_attr(self, "grad"):
         return effects.load_attr(self, "grad")
     return TORCHS.var_getattr(self, tx, name)

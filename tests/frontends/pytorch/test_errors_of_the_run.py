@@ -95,8 +95,7 @@ def assert_alike(found: object, expected: object) -> None:
 @pytest.mark.parametrize("backend", ["eager", "cpu"])
 @pytest.mark.parametrize("program", OF_DATA.values(), ids=OF_DATA)
 def test_of_data(program, backend: str) -> None:
-    """Wrong data raises the error that it raises in eager torch, also with kernels, which have 0 for invalid
-    numbers."""
+    """Wrong data raises the error that it raises in eager, also with kernels, which have 0 for invalid numbers."""
     compiled = compile(program, dynamic=True, backend=backend)
     seen = set()
     for place in PLACES:

@@ -34,8 +34,7 @@ LIMIT = 400
 
 
 def run(world: int, program: Callable[[int], T], *, limit: float = LIMIT) -> list[T | None]:
-    """The results of a program by rank; None for a process that died without one. Fails on an error of a process, or
-    when time is over."""
+    """The results of a program by rank, None for one that died; fails on an error in one, or when time is over."""
     context = torch.multiprocessing.get_context("spawn")
     results: Queue[Sent[T]] = context.Queue()
     found: dict[int, tuple[T | None, str | None]] = {}

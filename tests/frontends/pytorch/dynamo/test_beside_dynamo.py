@@ -46,8 +46,7 @@ print("right")
 
 
 def test_functions_of_torch_compile_inside() -> None:
-    """A program with functions of torch.compile inside is right: neither Dynamo between two captures nor a graph break
-    raises."""
+    """A program with functions of torch.compile inside is right: nothing raises between two captures or at a break."""
     command = [sys.executable, "-W", "ignore", "-c", AROUND_DYNAMO]
     found = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert found.stdout == "right\n", found.stderr[-2000:]

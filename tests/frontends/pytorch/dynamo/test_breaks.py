@@ -27,8 +27,7 @@ class Block(torch.nn.Module):
 
 @BACKENDS
 def test_share_on_both_sides(backend):
-    """At least 90 % of the operators around a break are captured from the second call on, and new sizes cost no new
-    graph."""
+    """From the second call on 90 % of the operators around a break are captured; new sizes cost no new graph."""
     before, after = Block(), Block()
 
     def program(x):
@@ -69,9 +68,10 @@ def test_sizes_known_only_in_the_run_stay_open():
 
 
 @BACKENDS
-def test_signs_of_zeros_are_numbers(backend):
-    """0.0 and -0.0 are different numbers of a graph."""
-    compiled = compile(lambda x, factor: 1 / (x * factor), backend=backend, dynamic=True)
+@pytest.mark.parametrize("dynamic", [True, False])
+def test_signs_of_zeros_are_numbers(backend, dynamic):
+    """0.0 and -0.0 are different numbers of a graph, and different constants."""
+    compiled = compile(lambda x, factor: 1 / (x * factor), backend=backend, dynamic=dynamic)
     for factor in (0.0, 0.0, -0.0, 0.0, -0.0):
         alike(compiled(torch.ones(3), factor), torch.full((3,), math.copysign(math.inf, factor)))
 

@@ -31,8 +31,7 @@ PROGRAMS: dict[str, Callable[[torch.Tensor], object]] = {
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_changes_are_eagers(name: str) -> None:
-    """Fails when a change, a gradient is lost, an error comes before the changes that precede it, or
-    the same object is not returned."""
+    """Fails when changes or gradients are lost, an error comes before earlier changes, or the result is another."""
 
     def seen(call: Callable[..., Any], kind: str, size: int) -> list[object]:
         leaf = torch.linspace(0.1, 0.9, 4 * size).view(size, 4).requires_grad_()

@@ -210,8 +210,7 @@ def test_refused(name: str) -> None:
 
 @pytest.mark.parametrize("name", [*REFUSED, *BY_US])
 def test_refused_by_the_backend_of_torch(name: str, caplog: pytest.LogCaptureFixture) -> None:
-    """A program that torch compiles wrongly runs otherwise by `torch.compile(f, backend="symshape")`, or without a
-    word."""
+    """A program that torch compiles wrongly runs otherwise by `torch.compile`, or without a word."""
     make = (REFUSED | BY_US)[name]
     expected = did(*make())
     function, state = make()
@@ -222,8 +221,7 @@ def test_refused_by_the_backend_of_torch(name: str, caplog: pytest.LogCaptureFix
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_torch_still_differs(name: str) -> None:
-    """Torch still differs from eager in each refused program; one that it has mended leaves `DIFFERENCES` and the
-    page."""
+    """Torch still differs from eager in each refused program; a mended one leaves `DIFFERENCES` and the page."""
     expected = did(*REFUSED[name]())
     function, state = REFUSED[name]()
     with config.patch(SETTINGS):

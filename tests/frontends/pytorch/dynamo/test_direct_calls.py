@@ -25,8 +25,7 @@ class Scale:
 
 
 def test_a_caller_has_the_name_the_defaults_and_the_result_of_what_it_calls() -> None:
-    """Torch remembers by the name of the code which sizes have varied. Fails when callers share a name, or lose their
-    defaults or what they call."""
+    """Torch remembers by the code's name which sizes vary: callers share no name, and keep defaults and callees."""
     made = caller(Scale())
     assert isinstance(made, FunctionType)
     assert (made.__code__.co_name, made.__kwdefaults__) == ("Scale", {"by": 2.0})

@@ -22,8 +22,7 @@ def repeated(x: torch.Tensor) -> torch.Tensor:
 def test_the_same_question_is_answered_a_limited_number_of_times(
     route: Route, limit: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Fails when a size that the program makes a constant is compiled for with every new value, or results differ once
-    the limit is reached."""
+    """Fails when a size that becomes a constant is compiled for every new value, or results differ past the limit."""
     compiled = route(pinned, dynamic=True, policy=Policy(recompile_limit=limit))
     with caplog.at_level(logging.WARNING, "symshape"):
         for rows in (2, 3, 4, 5, 6, 7, 8, 2, 3, 9):
@@ -82,8 +81,7 @@ def test_the_number_of_variants_is_limited(route: Route) -> None:
 
 
 def test_limits_hold_behind_a_graph_break(route: Route, caplog: pytest.LogCaptureFixture) -> None:
-    """Fails when the rest of a function is compiled for every value that it makes a constant, or its eager calls are
-    wrong or not noted."""
+    """Fails when the rest of a function is compiled for every constant, or its eager calls are wrong or not noted."""
 
     def program(x: torch.Tensor) -> torch.Tensor:
         y = x * 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import collections
+import math
 import sys
 from collections.abc import Generator, Iterator
 from types import MappingProxyType, ModuleType
@@ -109,8 +110,7 @@ class OfLength:
 
 
 def test_listed_truth_of_a_negative_length() -> None:
-    """Torch takes an object of negative length for false, where Python raises: once mended, its line leaves the
-    page."""
+    """Torch takes an object of negative length for false, Python raises: once mended, its line leaves the page."""
 
     def step(x: torch.Tensor) -> torch.Tensor:
         return x + 1 if OfLength(x.shape[0] - 3) else x
@@ -121,10 +121,10 @@ def test_listed_truth_of_a_negative_length() -> None:
 
 
 def test_listed_sign_of_a_zero() -> None:
-    """Torch guards floats by `==`: once mended, its line leaves the page."""
-    compiled = compile(lambda x, scale: torch.copysign(x, torch.tensor(scale)), dynamic=False)
-    assert compiled(torch.ones(1), 0.0).tolist() == [1.0]
-    assert compiled(torch.ones(1), -0.0).tolist() == [1.0]
+    """Torch guards such floats by `==`: once mended, its line leaves the page."""
+    compiled = compile(lambda x, *zeros: [x / zero for zero in (zeros[0].real, *zeros[1], *zeros[2])])
+    for zero in (0.0, -0.0):
+        assert compiled(torch.ones(1), complex(zero), frozenset([zero]), {zero: 0}) == [torch.tensor([math.inf])] * 3
 
 
 def test_listed_absent_attribute_of_a_function() -> None:

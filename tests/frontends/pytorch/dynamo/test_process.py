@@ -102,8 +102,7 @@ print(json.dumps(report))
 
 
 def test_nothing_of_the_process_is_patched() -> None:
-    """No import or capture changes builtins, modules of Python, code of functions, the collector, or profilers, which
-    other threads would see."""
+    """No import or capture changes builtins, modules, code of functions, the collector, or other threads' profilers."""
     done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=False, timeout=600)
     assert done.returncode == 0, done.stderr[-3000:]
     report = json.loads(done.stdout.splitlines()[-1])

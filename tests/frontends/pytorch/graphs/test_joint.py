@@ -190,8 +190,7 @@ UNUSED = {
 @pytest.mark.parametrize("name", UNUSED)
 @pytest.mark.parametrize("backend", ["eager", "cpu"])
 def test_outputs_that_nobody_used(backend: str, name: str) -> None:
-    """Unused outputs have no gradients: no zero times infinity, no gradient of an unrelated input, and no other
-    strides."""
+    """Unused outputs have no gradients: no zero times infinity, no gradient of another input, no other strides."""
     program = UNUSED[name]
     compiled = compile(program, backend=backend, dynamic=True)
     for used in ((1,), (0,), (2,), (0, 2), (0, 1, 2)):
@@ -238,8 +237,7 @@ def test_a_backward_that_makes_something_of_zeros(backend: str) -> None:
 @pytest.mark.parametrize("backend", ["eager", "cpu"])
 @pytest.mark.parametrize("given", [True, False], ids=["an argument", "a parameter"])
 def test_what_has_no_gradient_is_no_part_of_the_graph(given: bool, backend: str) -> None:
-    """A backward does not free the graph of an argument that the result does not depend on; as in eager, such an
-    argument counts as unused."""
+    """A backward keeps the graph of an argument that the result does not depend on, which is unused, as in eager."""
     before = torch.randn(3, requires_grad=True)
     weight = torch.nn.Parameter(torch.randn(3))
     apart = before.exp()

@@ -76,8 +76,7 @@ def test_gradient_that_is_part_of_another():
 @pytest.mark.parametrize("backend", ["eager", "cpu"])
 @pytest.mark.parametrize(("rank", "mode"), [(rank, mode) for rank, modes in MODES.items() for mode in modes])
 def test_no_points(rank, mode, backend):
-    """An image without points, or resized to none, gives what eager refuses, memory that is not the image's is read, or
-    Python divides by zero."""
+    """An empty image or result gives what eager refuses, reads other memory than the image's, or divides by zero."""
 
     def program(x, size):
         return functional.interpolate(x, size=(size,) + (3,) * (rank - 3), mode=mode)

@@ -16,8 +16,7 @@ EAGER: dict[type[nn.Module], list[float]] = {}
 @pytest.mark.parametrize("how", ["cpu", "torch.compile"])
 @pytest.mark.parametrize("model", [Transformer, Recommender])
 def test_losses(model: type[nn.Module], how: str) -> None:
-    """Fails when a compiled model trains otherwise than in eager torch, or needs more than a static and a dynamic
-    graph."""
+    """Fails when a compiled model trains otherwise than in eager, or needs more than a static and a dynamic graph."""
     torch._dynamo.reset()
     if model not in EAGER:
         EAGER[model] = trained(model, lambda module: module, STEPS)[0]

@@ -140,8 +140,7 @@ def test_suppressed_guards_are_no_facts() -> None:
 
 
 def test_questions_under_other_axioms_are_torchs() -> None:
-    """A question under other axioms is not answered from known guards: a guard that follows from itself would be
-    lost."""
+    """A question under other axioms is not answered from known guards: one that follows from itself would be lost."""
     shapes = made()
     (n,) = sizes_of(shapes, 6)
     assert n * n > 30

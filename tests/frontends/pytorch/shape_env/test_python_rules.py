@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import collections
+import functools
+import logging
 import re
 from collections.abc import Callable, Iterator
-from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,6 +19,8 @@ from torch._dynamo.variables.constant import CONSTANT_VARIABLE_NONE
 
 from frontends.pytorch import compile
 from tests.frontends.pytorch.dynamo.calls import did
+
+SPELLINGS = pytest.mark.parametrize("by", [compile, functools.partial(torch.compile, backend="symshape")])
 
 
 @pytest.fixture(autouse=True)
@@ -167,6 +170,23 @@ def test_a_quotient_of_integers_is_not_added() -> None:
         compile(fn)(ones)
 
 
+class Logger(logging.Logger):
+    """A logger with a method that logs each message once."""
+
+    once = functools.cache(logging.Logger.warning)
+
+
+@SPELLINGS
+def test_a_message_that_is_logged_once(by: Callable[..., Any]) -> None:
+    """It is logged at the first call, where torch ends the graph at each."""
+    logger, seen = Logger("test"), list[str]()
+    logger.addFilter(lambda record: seen.append(record.getMessage()) is not None)
+    compiled = by(lambda x: (logger.once("seen %d", 7), x + 1)[1], fullgraph=True)
+    for size in (2, 3, 4):
+        assert compiled(torch.ones(size)).tolist() == [2.0] * size
+    assert seen == ["seen 7"]
+
+
 def test_a_deque_keeps_its_limit() -> None:
     """A deque with a limit has the elements that it has in Python, also where another limit comes, or a new deque."""
 
@@ -221,7 +241,7 @@ def test_torch_still_mixes_gradients() -> None:
     assert leaves[0].grad is not None and leaves[0].grad.tolist() != [2.0, 2.0, 2.0]
 
 
-@pytest.mark.parametrize("by", [compile, partial(torch.compile, backend="symshape")])
+@SPELLINGS
 def test_none_after_a_gradient_of_another_capture(by: Callable[..., Callable[..., object]]) -> None:
     """`None` is not what an earlier capture by torch read as `None`: torch shares its source among all captures."""
     step, leaves = cleared_gradients()
@@ -253,11 +273,7 @@ OF_KEYS: dict[str, Callable[[Table], object]] = {
 TABLES: list[Table] = [{"a": 1, "b": 2}, {"b": 2, "a": 1}, {"d": 1, "e": 2}, {"a": 1}, {}, {"a": 1, "b": 2, "c": 3}]
 
 
-def by_torch(function: Callable[..., Any]) -> Callable[..., Any]:
-    return torch.compile(function, backend="symshape")
-
-
-@pytest.mark.parametrize("by", [compile, by_torch])
+@SPELLINGS
 @pytest.mark.parametrize("name", OF_KEYS)
 def test_keys_of_a_dictionary_are_guarded(name: str, by: Callable[..., Any]) -> None:
     """What a program reads of the keys of an argument follows them in later calls, their order too."""
@@ -275,7 +291,7 @@ OF_ATTRIBUTES: list[Callable[[Any], object]] = [
 ]
 
 
-@pytest.mark.parametrize("by", [compile, by_torch])
+@SPELLINGS
 @pytest.mark.parametrize("read", OF_ATTRIBUTES)
 def test_names_of_attributes_are_guarded(read: Callable[[Any], object], by: Callable[..., Any]) -> None:
     """What a program reads of an object's `__dict__` follows its names, which other calls and objects change."""
@@ -311,7 +327,7 @@ COROUTINES: list[Callable[[torch.Tensor], torch.Tensor]] = [
 ]
 
 
-@pytest.mark.parametrize("by", [compile, by_torch])
+@SPELLINGS
 @pytest.mark.parametrize("function", COROUTINES)
 def test_coroutines_are_made_by_python(function: Callable[..., Any], by: Callable[..., Any]) -> None:
     """A coroutine function makes a coroutine, which Python runs, also after a graph break."""
