@@ -35,7 +35,7 @@ and sizes and strides up to rank 4; or the bits of a Python number. Without poin
 compute it, and describes the results. One that makes none returns its last argument.
 
 `Program` is a whole graph of kernels (`backends.cpu.launcher.program`), `Entry` finds the program for a call
-(`backends.cpu.launcher.entry`).
+(`backends.cpu.launcher.entry`), `call_first` has C call the entries of a class's instances.
 
 `Apart(given, constants, written)` is the alias check: whether the tensors at the indices `written`, of `given`
 arguments and the constants after them, overlap no other one (`frontends.pytorch.graphs.functional`). It sorts byte
@@ -66,7 +66,7 @@ if TYPE_CHECKING:
 
 PARTS: Final = (
     *("dlpack", "reading", "owners", "kernel", "operator", "numbers", "program", "making", "several", "entry"),
-    *("ranges", "module"),
+    *("calling", "ranges", "module"),
 )
 """The text of the module, in the order in which each uses what is before it."""
 OPERAND: Final = f"OPERAND = 10, RANK = 1, SIZE = 2, STRIDE = 6, F32 = {2 << 8 | 32}, I64 = {64}"
@@ -130,6 +130,7 @@ class Launcher(Protocol):
     Program: Make[NativeProgram]
     Entry: Make[Callable[[tuple[object, ...], Mapping[str, object]], object]]
     Apart: Make[Callable[[Sequence[object]], bool | None]]
+    call_first: Callable[[type, str, str], None]
 
 
 def source() -> str:

@@ -280,11 +280,8 @@ static PyObject *call_form(Form *form, PyObject *args, Around *around) {
     return found;
 }
 
-/* entry(args, kwargs): the result of the first program that matches this call, or NotImplemented. */
-static PyObject *call_entry(PyObject *self, PyObject *const *args, size_t flags, PyObject *keywords) {
-    const Entry *entry = (const Entry *)self;
-    if (PyVectorcall_NARGS(flags) != 2 || keywords || !PyTuple_CheckExact(args[0]) || !PyDict_CheckExact(args[1]))
-        return PyErr_Format(PyExc_TypeError, "an entry takes a tuple and a dict");
+/* The result of the first program that matches a call with these arguments, or NotImplemented. */
+static PyObject *first_result(const Entry *entry, PyObject *args) {
     if (entry->function && PyFunction_GetCode(entry->function) != entry->code) Py_RETURN_NOTIMPLEMENTED;
     Around around = {NULL, NULL, entry->asks, 0, 0};
     PyObject *found = NULL;
@@ -296,14 +293,22 @@ static PyObject *call_entry(PyObject *self, PyObject *const *args, size_t flags,
         around.watched = is_watched();
     }
     found = Py_NewRef(Py_NotImplemented);
-    for (Py_ssize_t number = 0; found == Py_NotImplemented && !PyDict_GET_SIZE(args[1]) && number < entry->forms; number++) {
+    for (Py_ssize_t number = 0; found == Py_NotImplemented && number < entry->forms; number++) {
         Py_DECREF(found);
-        found = call_form(&entry->form[number], args[0], &around);
+        found = call_form(&entry->form[number], args, &around);
     }
 done:
     Py_XDECREF(around.grad_mode);
     Py_XDECREF(around.default_dtype);
     return found;
+}
+
+/* entry(args, kwargs) */
+static PyObject *call_entry(PyObject *self, PyObject *const *args, size_t flags, PyObject *keywords) {
+    if (PyVectorcall_NARGS(flags) != 2 || keywords || !PyTuple_CheckExact(args[0]) || !PyDict_CheckExact(args[1]))
+        return PyErr_Format(PyExc_TypeError, "an entry takes a tuple and a dict");
+    if (PyDict_GET_SIZE(args[1])) Py_RETURN_NOTIMPLEMENTED;
+    return first_result((const Entry *)self, args[0]);
 }
 
 /* The leaves passed to a program; NULL with an exception. */

@@ -100,6 +100,15 @@ def made_entry(
         raise NotNative(str(error)) from error
 
 
+def call_first(kind: type, owner: str, name: str) -> None:
+    """Have C call the entry of an instance of a class, `instance.owner.name`, before the class's `__call__`, which is
+    called where there is no entry, where it gives NotImplemented, and for keyword arguments. It is left as it is, so
+    that a tracer can read it. All classes have the same names. Through `__call__` a call takes 0.25 us more."""
+    found = launcher()
+    if not isinstance(found, Unavailable):
+        found.call_first(kind, owner, name)
+
+
 def _described(form: Form) -> tuple[object, ...]:
     leaves = tuple([(KINDS.index(leaf.kind), leaf.type, leaf.rank) for leaf in form.leaves])
     variants = []

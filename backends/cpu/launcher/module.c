@@ -57,12 +57,15 @@ static int prepare(PyObject *module) {
     }
     kernel_type = types[0];
     program_type = types[1];
+    entry_type = types[3];
     operator_type = types[5];
     return 0;
 }
 
 static PyMethodDef functions[] = {
-    {"bind", bind, METH_VARARGS, "This module, bound to this torch."}, {NULL, NULL, 0, NULL}};
+    {"bind", bind, METH_VARARGS, "This module, bound to this torch."},
+    {"call_first", call_first, METH_VARARGS, "Call the entry of an instance of a class before its `__call__`."},
+    {NULL, NULL, 0, NULL}};
 static PyModuleDef_Slot stages[] = {{Py_mod_exec, prepare}, {0, NULL}};
 static struct PyModuleDef definition = {
     PyModuleDef_HEAD_INIT, "symshape_check", NULL, 0, functions, stages, NULL, NULL, NULL};

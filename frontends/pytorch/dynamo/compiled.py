@@ -92,13 +92,14 @@ class Compiled(Attributes):
         if is_dynamo_compiling():
             # inside of another compiled function, this one is part of its graph
             return program.fn(*args, **kwargs)
-        entry = program.entry
-        if entry is not None:
-            result = entry(args, kwargs)
-            if result is not NotImplemented:
-                return result
         result = program.enter(args, kwargs)
-        return program.missed(args, kwargs) if result is MISSED else result
+        if result is MISSED:
+            result = program.missed(args, kwargs)
+            if program.entry is not None:
+                from backends.cpu.launcher.entry import call_first
+
+                call_first(Compiled, OWN, "entry")
+        return result
 
     def __getattr__(self, name: str) -> object:
         if name == OWN:
