@@ -131,10 +131,9 @@ def max_pool1d(
     dilation: Sequence[int] = (1,),
     ceil_mode: bool = False,
 ) -> Tensor:
-    """1-D max pooling as 2-D pooling over an axis of extent 1.
-
-    Without gradients eager torch has a separate kernel with a contiguous result.
-    """
+    """1-D max pooling as 2-D pooling over an axis of extent 1. Without gradients eager torch has a separate kernel with
+    a contiguous result, which refuses integers."""
+    torch._check_not_implemented(self.is_floating_point(), lambda: f"max_pool1d is not implemented for {self.dtype}")
     two = [(1, *stride) if stride else (1, *kernel_size), (0, *padding), (1, *dilation)]
     pooled = aten.max_pool2d_with_indices(self.unsqueeze(-2), (1, *kernel_size), *two, ceil_mode)[0].squeeze(-2)
     is_followed = torch.is_grad_enabled() and self.requires_grad

@@ -70,6 +70,7 @@ DECOMPOSED: Final = tuple([
 ])  # fmt: skip
 FLOATING: Final = (
     "_softmax", "_log_softmax", "huber_loss", "smooth_l1_loss", "log_sigmoid_forward", "glu", "upsample_nearest2d",
+    "_prelu_kernel", "gelu", "softplus", "mish", "hardsigmoid", "hardswish", "lerp", "logaddexp", "logaddexp2",
 )  # fmt: skip
 """Of those, operators that refuse integers, which their decompositions do not."""
 STEPS: Final = {"+": "add", "-": "sub", "*": "mul", "/": "div", "truediv": "div"}
