@@ -31,10 +31,10 @@ def test_listed_text_of_an_object() -> None:
     assert [compiled(torch.ones(3), table)[1] for table in tables] == [str(tables[0])] * 2
 
 
-def test_listed_type_of_an_iterator() -> None:
-    """Torch has the wrong type of `enumerate`: once mended, its line leaves the page."""
-    result: Any = compile(lambda x: (type(enumerate([])).__name__, x + 1))(torch.ones(3))
-    assert result[0] == "generator"
+def test_listed_types() -> None:
+    """Torch has the wrong type of `enumerate` and of `counter | {}`: once mended, their lines leave the page."""
+    compiled: Any = compile(lambda x, counter: (type(enumerate([])).__name__, type(counter | {}).__name__, x + 1))
+    assert compiled(torch.ones(3), collections.Counter())[:2] == ("generator", "Counter")
 
 
 def test_listed_change_of_a_read_only_dictionary() -> None:
