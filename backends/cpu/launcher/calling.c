@@ -37,7 +37,7 @@ static PyObject *call_first(PyObject *module, PyObject *args) {
     if (type->tp_call == call_instance) Py_RETURN_NONE;
     int is_known = !instances.call || (type->tp_call == instances.call && !PyUnicode_Compare(owner, instances.owner) &&
                                        !PyUnicode_Compare(name, instances.name));
-    if (!is_known || !type->tp_call || !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE))
+    if (!is_known || !type->tp_call || PyType_HasFeature(type, Py_TPFLAGS_IMMUTABLETYPE))
         return PyErr_Format(PyExc_ValueError, "%s: no class with a `__call__` in Python, or other names", type->tp_name);
     if (!instances.call) {
         instances.owner = Py_NewRef(owner);

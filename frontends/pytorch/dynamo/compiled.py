@@ -86,6 +86,7 @@ class Compiled(Attributes):
         """The function `fn` compiled; `options` are those of `compile`."""
         super().__init__(fn)
         self._program: Program = Program(fn, **options)
+        self._program.front = type(self)
 
     def __call__(self, /, *args: object, **kwargs: object) -> object:
         program = self._program
@@ -93,13 +94,7 @@ class Compiled(Attributes):
             # inside of another compiled function, this one is part of its graph
             return program.fn(*args, **kwargs)
         result = program.enter(args, kwargs)
-        if result is MISSED:
-            result = program.missed(args, kwargs)
-            if program.entry is not None:
-                from backends.cpu.launcher.entry import call_first
-
-                call_first(Compiled, OWN, "entry")
-        return result
+        return program.missed(args, kwargs) if result is MISSED else result
 
     def __getattr__(self, name: str) -> object:
         if name == OWN:

@@ -57,6 +57,7 @@ class Program(Captured):
         options: the options of the compilation.
         entry: runs in C what consists of kernels alone, or returns NotImplemented; None if nothing does.
         enter: runs what Dynamo has compiled, or returns MISSED.
+        front: the class whose instances have programs as `_program`, and are called.
     """
 
     def __init__(self, fn: Callable[..., object], **options: Unpack[Options]) -> None:
@@ -78,6 +79,7 @@ class Program(Captured):
         self._whole: Enter | None = None
         self._has_inner = False
         self.entry: Enter | None = None
+        self.front: type | None = None
         self.enter: Enter = self._direct.call
 
     def called(self, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
@@ -149,9 +151,12 @@ class Program(Captured):
         direct.refresh(self._region, self._called)
         direct.around = self._around if self._has_inner else None
         if self.backend == "cpu" and not direct.first:
+            from backends.cpu.launcher.entry import call_first
             from frontends.pytorch.dynamo.native_calls import whole_calls
 
             self._whole = whole_calls(direct.entries, self.graphs, direct.function)
+            if self._whole is not None and self.front is not None:
+                call_first(self.front, "_program", "entry")
             if not isinstance(self.enter, functools.partial):
                 self.entry = self._whole
 

@@ -13,8 +13,7 @@ randn = torch.randn
 
 @pytest.mark.parametrize("change", [lambda x: x.add_(1), lambda x: x[0].mul_(2), lambda x: x[:, 0].add_(1)])
 def test_arguments_that_repeat_elements(change) -> None:
-    """Fails when an element with several indices is changed, which eager refuses, or changed once where eager
-    changes it as often as it is there."""
+    """Fails when an element with several indices is changed, which eager refuses, or less often than in eager."""
 
     def program(x):
         change(x)

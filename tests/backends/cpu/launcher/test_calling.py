@@ -12,6 +12,7 @@ import torch
 
 from backends.cpu.launcher.entry import Form, Leaf, Variant, call_first, made_entry
 from backends.cpu.launcher.program import Description, Given, TensorArgument, make_native
+from frontends.pytorch.dynamo.compiled import Compiled
 
 OWNER, NAME = "_program", "entry"
 """The names by which `compile` has entries, too: a process has one pair."""
@@ -91,15 +92,15 @@ def test_the_class_stays_what_it_is() -> None:
 def test_other_classes_are_refused() -> None:
     """A class of C is changed, or other names are taken for those that are known."""
     instance = called(None)
-    for kind, owner in ((int, OWNER), (type(entry_of()), OWNER), (type("Plain", (), {}), OWNER), (Raising, "owner")):
+    for kind, owner in ((int, OWNER), (type(entry_of()), OWNER), (type("Plain", (), {}), OWNER), (Own, "owner")):
         with pytest.raises(ValueError, match="no class with a `__call__` in Python, or other names"):
             call_first(kind, owner, NAME)
-    assert instance(X) == ("python", (X,), {}) and Raising()(X) == "raising"
+    assert instance(X) == ("python", (X,), {}) and Own()(X) == "own"
 
 
-class Raising:
+class Own:
     def __call__(self, x: object) -> str:
-        return "raising"
+        return "own"
 
 
 def test_nothing_is_kept() -> None:
@@ -112,3 +113,17 @@ def test_nothing_is_kept() -> None:
     del instance, x
     gc.collect()
     assert [each() for each in known] == [None, None]
+
+
+def test_compiled_functions_call_their_entry_first() -> None:
+    """A class that extends `Compiled`, or a function whose first calls are timed, begins in Python."""
+    compiled = type("Extended", (Compiled,), {"__slots__": ()})(lambda x: x * 2 + 1, backend="cpu", dynamic=True)
+    with compiled._program.timed():
+        for size in (3, 4, 5):
+            compiled(torch.ones(size))
+
+    def refuse(args: object, named: object) -> object:
+        raise AssertionError("the call has reached Python")
+
+    compiled._program.enter = refuse
+    assert compiled(torch.ones(6)).tolist() == [3.0] * 6

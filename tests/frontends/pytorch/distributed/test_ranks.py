@@ -82,8 +82,7 @@ HISTORIES = ("reduced", "reduced_in_place", "gathered", "scattered", "sent", "pa
 
 
 def histories(rank: int, *, seeds: range, least: int) -> list[tuple[str, list[str], bool]]:
-    """The program of each random history, the code of its variants, and if the rank has seen more than one size; each
-    call is compared with eager."""
+    """Each random history's program, its variants' code, and if its sizes varied; calls are compared with eager."""
     found = []
     for seed in seeds:
         numbers = random.Random(seed)

@@ -27,7 +27,7 @@ class Block(torch.nn.Module):
 
 @BACKENDS
 def test_share_on_both_sides(backend):
-    """From the second call on 90 % of the operators around a break are captured; new sizes cost no new graph."""
+    """From the second call on at least 90 % of the operators around a break are captured; new sizes add no graph."""
     before, after = Block(), Block()
 
     def program(x):

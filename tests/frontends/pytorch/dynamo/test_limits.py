@@ -48,8 +48,7 @@ def test_a_length_is_asked_about_as_often_as_by_torch(route: Route) -> None:
 
 
 def test_other_sizes_stay_dynamic_at_the_limit(route: Route, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fails when a size that the program pins takes the others with it: every new size is another graph, or the values
-    that have a graph run without it."""
+    """Fails when a pinned size takes the others with it: each new size is another graph, or known ones run without."""
     # threads that compile at once may leave torch's flag on
     monkeypatch.setattr(torch.compiler, "_is_compiling_flag", False)
 

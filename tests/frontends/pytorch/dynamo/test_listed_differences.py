@@ -148,8 +148,7 @@ def test_listed_absent_attribute_of_a_module() -> None:
 
 
 def test_listed_order_of_a_dictionary() -> None:
-    """Torch does not guard the order of an OrderedDict that is moved: once mended, its line leaves the page, and the
-    refusal of such changes goes."""
+    """Torch does not guard the order of an OrderedDict that is moved: once mended, its line and the refusal go."""
     table = collections.OrderedDict(a=1, b=2)
     compiled = compile(lambda x: x * next(iter(table.values())))
     compiled(torch.ones(3))

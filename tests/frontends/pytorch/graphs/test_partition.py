@@ -51,8 +51,7 @@ def test_an_argument_that_changes_is_the_one_before() -> None:
 
 @pytest.mark.parametrize(("window", "step", "again"), [(2, 2, True), (3, 1, False)])
 def test_windows_side_by_side_and_elements_taken_are_computed_again(window: int, step: int, again: bool) -> None:
-    """Indices of max pooling are saved, of eight bytes each, and images that are larger than their source; or
-    overlapping windows are computed twice."""
+    """Indices of max pooling are saved, or images that are larger than their source; or windows are computed twice."""
 
     def program(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
         y = functional.max_pool2d(functional.conv2d(x, weight), window, step)

@@ -11,10 +11,12 @@ from collections.abc import Iterator
 from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 import sympy
 import torch
+from torch._dynamo.backends.debugging import aot_eager
 from torch._subclasses.fake_impls import op_implementations_dict
 from torch.fx.experimental import proxy_tensor, sym_node, symbolic_shapes
 from torch.fx.experimental.symbolic_shapes import ShapeEnv as Torchs
@@ -55,6 +57,14 @@ def test_removed_after_an_error_and_after_inner_blocks() -> None:
             assert type(module.ShapeEnv()) is EngineShapeEnv
         raise KeyError
     assert type(symbolic_shapes.ShapeEnv()) is Torchs
+
+
+def test_a_rate_of_zero_is_read_once() -> None:
+    """A float of a module that is 0.0 is a symbol, for which AOTAutograd has Dynamo begin anew."""
+    backend = Mock(side_effect=aot_eager)
+    with reasoner():
+        torch.compile(torch.nn.Dropout(0.0), backend=backend, dynamic=True)(torch.ones(3))
+    assert backend.call_count == 1
 
 
 def test_another_thread_has_torchs_own_class() -> None:
@@ -199,8 +209,7 @@ def test_what_holds_in_a_block_alone_is_forgotten_after_it() -> None:
 
 
 def test_each_result_is_a_node_of_its_own() -> None:
-    """Each result is a node of its own, by which proxies tell numbers apart; a number without a hint gets none from
-    another with the same expression."""
+    """Each result is a node of its own, which proxies tell apart; no number gets the hint of an equal expression."""
     with installed():
         a, b = sizes_of(made(duck_shape=False), 6, 4)
         x, y = (a * b).node, (a * b).node

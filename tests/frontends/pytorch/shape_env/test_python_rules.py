@@ -170,16 +170,11 @@ def test_a_quotient_of_integers_is_not_added() -> None:
         compile(fn)(ones)
 
 
-class Logger(logging.Logger):
-    """A logger with a method that logs each message once."""
-
-    once = functools.cache(logging.Logger.warning)
-
-
 @SPELLINGS
 def test_a_message_that_is_logged_once(by: Callable[..., Any]) -> None:
     """It is logged at the first call, where torch ends the graph at each."""
-    logger, seen = Logger("test"), list[str]()
+    logger: Any = type("Logger", (logging.Logger,), {"once": functools.cache(logging.Logger.warning)})("test")
+    seen = list[str]()
     logger.addFilter(lambda record: seen.append(record.getMessage()) is not None)
     compiled = by(lambda x: (logger.once("seen %d", 7), x + 1)[1], fullgraph=True)
     for size in (2, 3, 4):
