@@ -86,7 +86,7 @@ class Compiled(Attributes):
         """The function `fn` compiled; `options` are those of `compile`."""
         super().__init__(fn)
         self._program: Program = Program(fn, **options)
-        self._program.front = type(self)
+        self._program.front = Compiled
 
     def __call__(self, /, *args: object, **kwargs: object) -> object:
         program = self._program

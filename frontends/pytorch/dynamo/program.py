@@ -57,7 +57,7 @@ class Program(Captured):
         options: the options of the compilation.
         entry: runs in C what consists of kernels alone, or returns NotImplemented; None if nothing does.
         enter: runs what Dynamo has compiled, or returns MISSED.
-        front: the class whose instances have programs as `_program`, and are called.
+        front: the class by whose `__call__` programs are called, which its instances have as `_program`.
     """
 
     def __init__(self, fn: Callable[..., object], **options: Unpack[Options]) -> None:

@@ -115,15 +115,25 @@ def test_nothing_is_kept() -> None:
     assert [each() for each in known] == [None, None]
 
 
+class Counted(Compiled):
+    """A compiled function that counts its calls."""
+
+    def __call__(self, /, *args: object, **kwargs: object) -> object:
+        self._self_count = getattr(self, "_self_count", 0) + 1
+        return super().__call__(*args, **kwargs)
+
+
 def test_compiled_functions_call_their_entry_first() -> None:
-    """A class that extends `Compiled`, or a function whose first calls are timed, begins in Python."""
-    compiled = type("Extended", (Compiled,), {"__slots__": ()})(lambda x: x * 2 + 1, backend="cpu", dynamic=True)
+    """A function whose first calls are timed begins in Python, or the `__call__` of a subclass is not called."""
+    compiled, counted = [kind(lambda x: x * 2 + 1, backend="cpu", dynamic=True) for kind in (Compiled, Counted)]
     with compiled._program.timed():
         for size in (3, 4, 5):
             compiled(torch.ones(size))
+            counted(torch.ones(size))
 
     def refuse(args: object, named: object) -> object:
         raise AssertionError("the call has reached Python")
 
     compiled._program.enter = refuse
-    assert compiled(torch.ones(6)).tolist() == [3.0] * 6
+    assert compiled(torch.ones(6)).tolist() == counted(torch.ones(6)).tolist() == [3.0] * 6
+    assert counted._self_count == 4
